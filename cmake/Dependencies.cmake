@@ -1,0 +1,12 @@
+# Every library is in Debian 12's main; quickstart installs them.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ELFUTILS REQUIRED IMPORTED_TARGET libelf libdw)
+pkg_check_modules(LIBUNWIND REQUIRED IMPORTED_TARGET libunwind-generic)
+pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
+find_library(OPCODES_LIBRARY opcodes REQUIRED)
+find_library(BFD_LIBRARY bfd REQUIRED)
+find_library(IBERTY_LIBRARY iberty REQUIRED)
+add_library(binutils INTERFACE)
+target_link_libraries(binutils INTERFACE ${OPCODES_LIBRARY} ${BFD_LIBRARY} ${IBERTY_LIBRARY})

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * Every bound on work that a target can ask for, in one place. docs/LIMITS.md gives the reason for each
+ * value, and a test keeps the two lists equal. Reaching one leaves a mark in the report.
+ */
+#ifndef CS_BASE_LIMITS_H
+#define CS_BASE_LIMITS_H
+
+#include <stddef.h>
+
+#define CS_MAX_SEGMENTS 4194304UL             /* program headers of one core */
+#define CS_MAX_NOTE_BYTES (64UL << 20)        /* bytes of one core's notes */
+#define CS_MAX_THREADS 65536UL                /* threads of one process */
+#define CS_MAX_MAPPINGS 1048576UL             /* entries of NT_FILE */
+#define CS_MAX_MODULES 16384UL                /* modules of one process, and link map entries */
+#define CS_MAX_RAW_FRAMES 1048576UL           /* native frames unwound of one thread */
+#define CS_MAX_FRAMES 4096UL                  /* frames of one thread kept in the report, after folding */
+#define CS_MAX_TOTAL_FRAMES 16777216UL        /* native frames of all threads together */
+#define CS_MAX_FOLD_PERIOD 32UL               /* frames in one cycle of a recursion that is folded */
+#define CS_MAX_SCAN_BYTES 65536UL             /* stack bytes searched for one lost return address */
+#define CS_MAX_SCAN_FRAMES 64UL               /* frames of one thread that were only found by scanning */
+#define CS_MAX_READ (16UL << 20)              /* bytes of one read from target memory */
+#define CS_MAX_STRING 65536UL                 /* bytes of one string read from the target */
+#define CS_MAX_PATH 4096UL                    /* bytes of one path named by the target */
+#define CS_MAX_ENVIRONMENT (8UL << 20)        /* bytes of argv and envp with their strings */
+#define CS_MAX_ARGUMENTS 65536UL              /* entries of argv or envp looked at */
+#define CS_MAX_ELF_SECTIONS 65536UL           /* section headers of one module */
+#define CS_MAX_ELF_SEGMENTS 512UL             /* program headers of one module */
+#define CS_MAX_SYMBOLS 33554432UL             /* symbol table entries of one module looked at */
+#define CS_MAX_MANGLED 16384UL                /* bytes of a mangled name that is demangled */
+#define CS_MAX_DEMANGLED 65536UL              /* bytes of a demangled name */
+#define CS_MAX_INLINES 64UL                   /* inlined calls at one pc */
+#define CS_MAX_CFI_OPS 512UL                  /* operations evaluated of one DWARF expression */
+#define CS_MAX_CFI_STACK 64UL                 /* values on the stack of one DWARF expression */
+#define CS_MAX_DEBUGDATA (64UL << 20)         /* bytes of one unpacked .gnu_debugdata */
+#define CS_MAX_MEMORY_IMAGE (256UL << 20)     /* bytes of a module's image rebuilt from the core */
+#define CS_MAX_LIBRARY_FILES 200000UL         /* files looked at in one --lib-path folder */
+#define CS_MAX_LIBRARY_DEPTH 16UL             /* folder depth searched in one --lib-path folder */
+#define CS_MAX_VERSION_SCAN (64UL << 20)      /* bytes of one module searched for a version text */
+#define CS_MAX_DIAGNOSTICS 1000UL             /* diagnostics kept; the rest are counted */
+#define CS_MAX_ARENA (4UL << 30)              /* bytes of one analysis' model */
+#define CS_MAX_SPOOL (1UL << 40)              /* bytes of one unpacked core */
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * The model: what corescan found out about one dead or stopped process.
+ *
+ * cs_analyze() builds it once; it is immutable afterwards, and every report renders it. All strings are
+ * NUL-terminated valid UTF-8 owned by the analysis and live until cs_analysis_destroy(). A NULL string
+ * means "not known". Addresses are the target's virtual addresses. Ranges are [start, end).
+ */
+#ifndef CORESCAN_ANALYSIS_H
+#define CORESCAN_ANALYSIS_H
+
+#include "corescan/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- how sure an answer is ---- */
+
+/** How a frame was found, from most to least certain. */
+enum cs_trust {
+	CS_TRUST_CONTEXT,       /* the thread's own registers */
+	CS_TRUST_CFI,           /* call frame information of the module */
+	CS_TRUST_RUNTIME,       /* a language runtime's own records */
+	CS_TRUST_FRAME_POINTER, /* the saved frame pointer chain */
+	CS_TRUST_SCAN,          /* a return address found by searching the stack: may be stale */
+};
+
+/** Why a stack ends where it does. */
+enum cs_stop {
+	CS_STOP_BOTTOM,         /* the outermost frame of the thread */
+	CS_STOP_NO_UNWIND_INFO, /* nothing says how to go on */
+	CS_STOP_UNREADABLE,     /* the next frame's memory is not in the core */
+	CS_STOP_NO_PROGRESS,    /* the next frame is not further out than this one */
+	CS_STOP_LIMIT,          /* CS_MAX_RAW_FRAMES, or the time budget */
+	CS_STOP_CYCLE,          /* the same frame again */
+};
+
+enum cs_severity { CS_SEVERITY_NOTE, CS_SEVERITY_WARNING, CS_SEVERITY_ERROR };
+
+/** One thing that limits what this analysis can say. */
+struct cs_diagnostic {
+	enum cs_severity severity;
+	const char *layer; /* "core", "symbols", "unwind", ... */
+	const char *code;  /* stable, for programs: "core-truncated" */
+	const char *text;  /* for people: what is wrong and what to do */
+	int32_t tid;       /* 0 when it is not about one thread */
+};
+
+/* ---- where the bytes came from ---- */
+
+struct cs_input {
+	const char *path;
+	const char *kind;        /* "core" */
+	uint64_t bytes;          /* size of the file as given */
+	const char *compression; /* "zstd", ...; NULL: none */
+	bool complete;           /* no segment or note reaches past the end of the file */
+	uint64_t expected_bytes; /* what the headers ask for; > bytes when cut off */
+	const char *writer;      /* "kernel", "gdb" (gcore) or NULL */
+};
+
+/* ---- the process ---- */
+
+struct cs_variable {
+	const char *name;
+	const char *value; /* masked where it looks like a secret */
+};
+
+struct cs_process {
+	int32_t pid;              /* 0: unknown */
+	int32_t ppid;
+	int64_t uid;              /* -1: unknown */
+	int64_t gid;
+	const char *const *command; /* argv */
+	size_t n_command;
+	bool command_complete;    /* false: taken from the 80 bytes of NT_PRPSINFO */
+	const char *name;         /* comm of the main thread, 15 bytes at most */
+	const char *executable;   /* path as the process saw it */
+	const char *machine;      /* "x86_64", "aarch64" */
+	const struct cs_variable *environment; /* allow-listed only, sorted by name */
+	size_t n_environment;
+	size_t n_environment_hidden; /* variables that are not on the allow-list */
+	int64_t rank, local_rank, world_size; /* -1: unknown */
+	int64_t start_time;       /* seconds since the epoch; 0: unknown */
+	int64_t core_time;        /* mtime of the core file; 0: unknown (stdin) */
+};
+
+struct cs_version {
+	const char *name;   /* "python", "torch", "nccl", "cuda-runtime", "cuda-driver", "glibc" */
+	const char *value;
+	const char *source; /* where it was read: a module's path, or "core memory" */
+};
+
+/* ---- modules ---- */
+
+enum cs_file_state {
+	CS_FILE_VERIFIED,   /* its build id equals the one in the core's image */
+	CS_FILE_UNVERIFIED, /* the core's image has no build id to compare */
+	CS_FILE_MISMATCH,   /* another build lies at that path: not used */
+	CS_FILE_MISSING,
+};
+
+enum cs_symbol_source {
+	CS_SYMBOLS_NONE,
+	CS_SYMBOLS_MEMORY, /* dynamic symbols in the core's own image */
+	CS_SYMBOLS_DYNSYM,
+	CS_SYMBOLS_SYMTAB, /* .symtab, also of a debug file or .gnu_debugdata */
+	CS_SYMBOLS_DWARF,
+};
+
+struct cs_module {
+	const char *path; /* as the core names it; "[vdso]" */
+	const char *name; /* last component of path */
+	uint64_t start;   /* lowest and highest address of its mappings */
+	uint64_t end;
+	uint64_t bias;    /* address in memory - address in the ELF file */
+	const char *build_id;     /* lower-case hex of the core's image (or of the unverified file) */
+	const char *file;         /* file that is used for it, on this machine; NULL: none */
+	const char *debug_file;   /* separate debug file; NULL: none or not looked for */
+	enum cs_file_state file_state;
+	enum cs_symbol_source symbols; /* NONE also when no frame points into it */
+	bool in_use;              /* at least one frame points into it */
+	const char *note;         /* one line on what is wrong with its file; NULL: nothing */
+};
+
+/* ---- stacks ---- */
+
+enum cs_frame_kind {
+	CS_FRAME_NATIVE,
+	CS_FRAME_INLINE, /* a call inlined into the next native frame; same address */
+	CS_FRAME_PYTHON,
+	CS_FRAME_SIGNAL, /* <signal handler called> */
+	CS_FRAME_GAP,    /* frames are missing here; `function` says why */
+};
+
+struct cs_frame {
+	enum cs_frame_kind kind;
+	enum cs_trust trust;
+	uint64_t address;       /* pc: for callers the return address */
+	const char *function;   /* demangled, whole; NULL: not known */
+	const char *short_name; /* without template arguments and parameters; NULL: as function */
+	uint64_t offset;        /* address - start of function, bytes */
+	bool nearest;           /* address lies outside the symbol: only the closest name before it */
+	const struct cs_module *module; /* NULL: no module there */
+	uint64_t module_offset; /* address - module->bias */
+	const char *file;       /* source file as the debug info names it */
+	uint32_t line;          /* 0: unknown */
+	uint32_t column;
+	/*
+	 * Recursion is folded: this frame is the first of `repeat_period` frames that occur
+	 * `repeat_count` times in a row; 0 for frames that are not the first of such a run.
+	 */
+	uint32_t repeat_period;
+	uint64_t repeat_count;
+};
+
+/** Threads with equal stacks; the threads of a process share a group's frames. */
+struct cs_stack_group {
+	uint32_t id;             /* index into cs_analysis.groups */
+	const int32_t *tids;     /* in order of the core's notes */
+	size_t n_tids;
+	const struct cs_frame *frames; /* innermost first */
+	size_t n_frames;
+	uint64_t total_frames;   /* native frames before folding */
+	enum cs_stop stop;
+	const char *stop_text;   /* for people; NULL when stop is BOTTOM */
+};
+
+struct cs_register {
+	const char *name;
+	uint64_t value;
+};
+
+struct cs_thread {
+	int32_t tid;
+	const char *name;        /* NULL: not known */
+	const char *name_source; /* "stack", "python" or "note"; NULL without name */
+	const char *role;        /* "main", "openmp-worker", "nccl-watchdog", ...; NULL: not known */
+	bool crashed;            /* it received the fatal signal */
+	int signal;              /* pr_cursig, 0: none */
+	const struct cs_stack_group *group;
+	const struct cs_register *registers; /* only for the crashed thread */
+	size_t n_registers;
+};
+
+/* ---- what killed it ---- */
+
+enum cs_fault_class {
+	CS_FAULT_NONE,            /* no fault: a signal that was sent */
+	CS_FAULT_NULL,            /* address 0 or a small offset from it */
+	CS_FAULT_STACK_OVERFLOW,
+	CS_FAULT_UNMAPPED,
+	CS_FAULT_PROTECTION,      /* mapped, but without the right that the access needs */
+	CS_FAULT_NON_CANONICAL,
+	CS_FAULT_EXECUTE_DATA,    /* the pc itself lies in memory that is not executable, or nowhere */
+	CS_FAULT_FILE_END,        /* SIGBUS: past the end of a mapped file, or I/O error */
+	CS_FAULT_ILLEGAL_INSTRUCTION,
+	CS_FAULT_ARITHMETIC,      /* SIGFPE */
+	CS_FAULT_ABORT,           /* abort() by the process itself */
+	CS_FAULT_OTHER,
+};
+
+struct cs_crash {
+	int32_t tid;             /* 0: no thread crashed (gcore of a running process) */
+	int signal;              /* 0: none */
+	const char *signal_name; /* "SIGSEGV" */
+	int code;                /* si_code */
+	const char *code_name;   /* "SEGV_MAPERR"; NULL: not known */
+	bool has_address;
+	uint64_t address;        /* si_addr, or the operand's address where the kernel gives none */
+	const char *access;      /* "read", "write", "execute"; NULL: not known */
+	int32_t sender_pid;      /* -1: not sent by a process */
+	int64_t sender_uid;
+	enum cs_fault_class fault;
+	const char *instruction; /* disassembled; NULL: not known */
+	const char *operand;     /* "0x10(%rax) = 0x10 (rax = 0x0)"; NULL: no memory operand */
+	const char *summary;     /* one line: what happened */
+	const char *detail;      /* further lines, or NULL */
+	const char *message;     /* the process's last words: abort, assertion, malloc text; NULL: none */
+	const char *message_source; /* "__abort_msg", ... */
+	bool reraised;           /* signal was raised again by a handler; the facts are the original's */
+};
+
+/* ---- the whole ---- */
+
+struct cs_timing {
+	const char *layer;
+	double ms;
+};
+
+struct cs_analysis {
+	struct cs_input input;
+	struct cs_process process;
+	struct cs_crash crash;
+	const struct cs_version *versions;
+	size_t n_versions;
+	const struct cs_module *const *modules; /* by start address */
+	size_t n_modules;
+	const struct cs_thread *threads; /* crashed first, then as the core's notes have them */
+	size_t n_threads;
+	const struct cs_stack_group *groups; /* the crashed thread's first, then by size, largest first */
+	size_t n_groups;
+	const struct cs_diagnostic *diagnostics;
+	size_t n_diagnostics;
+	size_t n_diagnostics_dropped; /* beyond CS_MAX_DIAGNOSTICS */
+	const struct cs_timing *timing;
+	size_t n_timing;
+	double total_ms;
+	bool limit_hit; /* a limit of time or memory ended the analysis early */
+};
+
+/** Progress of long work: @done of @total bytes (0: total not known) of @what. */
+typedef void cs_progress_fn(void *arg, const char *what, uint64_t done, uint64_t total);
+
+/** Zero-initialise, then set `size`; later versions add fields at the end. */
+struct cs_options {
+	size_t size;                   /* sizeof(struct cs_options) */
+	const char *executable;        /* --exe: file to use for the main executable */
+	const char *sysroot;           /* paths named by the core are looked up below it only */
+	const char *const *lib_paths;  /* folders searched by build id */
+	size_t n_lib_paths;
+	const char *const *debug_dirs; /* besides /usr/lib/debug */
+	size_t n_debug_dirs;
+	bool debuginfod;               /* ask the servers in DEBUGINFOD_URLS */
+	unsigned time_limit_ms;        /* 0: none */
+	cs_progress_fn *progress;      /* may be NULL */
+	void *progress_arg;
+};
+
+/**
+ * Analyse core file @path ("-": standard input).
+ *
+ * Succeeds whenever something can be said; what went wrong is in the diagnostics.
+ * Errors: OS, FORMAT, UNSUPPORTED (not a core at all: the message says what it is instead and what to do),
+ * NOMEM. The caller ends @ret with cs_analysis_destroy().
+ */
+CS_API CS_MUST_CHECK struct cs_error *cs_analyze(const char *path, const struct cs_options *options,
+						 const struct cs_analysis **ret);
+CS_API void cs_analysis_destroy(const struct cs_analysis *analysis);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
