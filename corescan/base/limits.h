@@ -26,6 +26,10 @@
 #define CS_MAX_ARGUMENTS 65536UL              /* entries of argv or envp looked at */
 #define CS_MAX_ELF_SECTIONS 65536UL           /* section headers of one module */
 #define CS_MAX_ELF_SEGMENTS 512UL             /* program headers of one module */
+#define CS_MAX_ELF_NOTES 65536UL               /* bytes of one note segment of a module */
+#define CS_MAX_BUILD_ID 64UL                  /* bytes of a build id; linkers write 8 to 20 */
+#define CS_MAX_NAMESPACES 32UL                /* link map lists of one process; glibc allows 16 */
+#define CS_MAX_SYMLINKS 40UL                  /* symbolic links followed in one path; linux: MAXSYMLINKS */
 #define CS_MAX_SYMBOLS 33554432UL             /* symbol table entries of one module looked at */
 #define CS_MAX_MANGLED 16384UL                /* bytes of a mangled name that is demangled */
 #define CS_MAX_DEMANGLED 65536UL              /* bytes of a demangled name */
@@ -37,6 +41,12 @@
 #define CS_MAX_LIBRARY_FILES 200000UL         /* files looked at in one --lib-path folder */
 #define CS_MAX_LIBRARY_DEPTH 16UL             /* folder depth searched in one --lib-path folder */
 #define CS_MAX_VERSION_SCAN (64UL << 20)      /* bytes of one module searched for a version text */
+#define CS_MAX_JSON_STRING 16384UL            /* bytes of one string in the JSON report */
+#define CS_MAX_JSON_FRAMES 1000000UL          /* frames in one JSON report; beyond, equal stacks come once */
+#define CS_MAX_CLI_FOLDERS 1024UL             /* folders in all --lib-path and --debug-dir options */
+#define CS_MAX_DOCTOR_FILE 65536UL            /* bytes read of one file by corescan doctor */
+#define CS_MAX_DOCTOR_CHECKS 64UL             /* checks of corescan doctor, and files in one settings folder */
+#define CS_MAX_DOCTOR_MEMORY (32UL << 20)     /* bytes of all texts of corescan doctor */
 #define CS_MAX_DIAGNOSTICS 1000UL             /* diagnostics kept; the rest are counted */
 #define CS_MAX_ARENA (4UL << 30)              /* bytes of one analysis' model */
 #define CS_MAX_SPOOL (1UL << 40)              /* bytes of one unpacked core */

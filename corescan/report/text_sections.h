@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/** The sections of the text report, in the order of the page. */
+#ifndef CS_REPORT_TEXT_SECTIONS_H
+#define CS_REPORT_TEXT_SECTIONS_H
+
+#include "report/text_out.h"
+
+#define CS_NO_FRAME SIZE_MAX
+
+/** How much of a stack is shown. */
+struct cs_frames_view {
+	size_t head;   /* frames from the innermost */
+	size_t tail;   /* frames up to the outermost */
+	size_t marked; /* index of the frame that is to blame, or CS_NO_FRAME */
+};
+
+/** What happened: the verdict and the facts that belong to it. */
+void cs_text_crash(struct cs_text *t, const struct cs_analysis *a);
+
+/** The stack of the crashed thread; nothing when none crashed. */
+void cs_text_crashed_stack(struct cs_text *t, const struct cs_analysis *a);
+
+/** All other threads, folded by equal stacks. Errors: NOMEM. */
+CS_MUST_CHECK struct cs_error *cs_text_threads(struct cs_text *t, const struct cs_analysis *a);
+
+void cs_text_process(struct cs_text *t, const struct cs_analysis *a);
+void cs_text_core(struct cs_text *t, const struct cs_analysis *a);
+CS_MUST_CHECK struct cs_error *cs_text_modules(struct cs_text *t, const struct cs_analysis *a);
+void cs_text_diagnostics(struct cs_text *t, const struct cs_analysis *a);
+
+/* ---- shared by the sections ---- */
+
+/** The thread that crashed, or NULL. */
+const struct cs_thread *cs_text_crashed_thread(const struct cs_analysis *a);
+/** Index of the frame of @group that a person should look at, or CS_NO_FRAME without frames. */
+size_t cs_text_blamed_frame(const struct cs_analysis *a, const struct cs_stack_group *group);
+/** "function at file:line (module)", on the line that is open. */
+void cs_text_place(struct cs_text *t, const struct cs_frame *frame);
+void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
+		    const struct cs_frames_view *view);
+/** `3097701 "worker-1" (openmp-worker)`, on the line that is open. */
+void cs_text_thread_name(struct cs_text *t, const struct cs_thread *thread);
+/** The command as one line, quoted where a shell would need it. */
+void cs_text_command(struct cs_text *t, const struct cs_process *process);
+
+#endif
