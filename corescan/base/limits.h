@@ -36,6 +36,15 @@
 #define CS_MAX_INLINES 64UL                   /* inlined calls at one pc */
 #define CS_MAX_CFI_OPS 512UL                  /* operations evaluated of one DWARF expression */
 #define CS_MAX_CFI_STACK 64UL                 /* values on the stack of one DWARF expression */
+#define CS_MAX_CFI_ROW_BYTES (64UL << 20)     /* bytes of decoded call frame rows kept at once */
+#define CS_MAX_CFI_PROGRAM 65536UL            /* bytes of the call frame entry of one function */
+#define CS_MAX_CFI_REGISTER 1024UL            /* register numbers in call frame information */
+#define CS_MAX_CFI_STATES 64UL                /* register states that one entry remembers */
+#define CS_MAX_CFI_ENTRIES 4194304UL          /* call frame entries of one module looked through */
+#define CS_MAX_CODE_ADDRESSES 262144UL        /* code addresses whose facts are kept at once */
+#define CS_MAX_STACK_SWITCHES 64UL            /* signal frames of one stack that lead to another stack */
+#define CS_MAX_LIBUNWIND_STEPS 65536UL        /* frames of one process for which libunwind is asked */
+#define CS_MAX_LIBUNWIND_READS 65536UL        /* words that libunwind reads for one frame */
 #define CS_MAX_DEBUGDATA (64UL << 20)         /* bytes of one unpacked .gnu_debugdata */
 #define CS_MAX_MEMORY_IMAGE (256UL << 20)     /* bytes of a module's image rebuilt from the core */
 #define CS_MAX_LIBRARY_FILES 200000UL         /* files looked at in one --lib-path folder */
