@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * corescan CORE...: one report for each core, in the order given. A core of which nothing can be said costs
- * its own report and no other one's.
+ * corescan CORE...: one report for each core, in the order given. A core of which nothing
+ * can be said costs its own report and no other one's.
  */
 #include "cli/analyze_command.h"
 
@@ -22,7 +22,8 @@ static enum cs_exit status_of(const struct cs_analysis *a)
 	return a->n_diagnostics_dropped ? CS_EXIT_INCOMPLETE : CS_EXIT_OK;
 }
 
-static struct cs_error *report_text(const struct cs_cli *cli, const struct cs_output *output,
+static struct cs_error *report_text(const struct cs_cli *cli,
+				    const struct cs_output *output,
 				    const struct cs_analysis *a)
 {
 	const struct cs_text_options options = {
@@ -53,8 +54,9 @@ static void put_header(const struct cs_cli *cli, const struct cs_output *output,
 	cs_text_printf(&t, "\n");
 }
 
-static struct cs_error *report_failure(const struct cs_cli *cli, const struct cs_output *output,
-				       const char *path, const struct cs_error *why)
+static struct cs_error *report_failure(const struct cs_cli *cli,
+				       const struct cs_output *output, const char *path,
+				       const struct cs_error *why)
 {
 	fflush(output->stream); /* the complaint comes after the reports before it */
 	cs_output_complain(path, why);
@@ -62,7 +64,8 @@ static struct cs_error *report_failure(const struct cs_cli *cli, const struct cs
 }
 
 /* An error is one of writing; what is wrong with the core is in @status. */
-static struct cs_error *analyze_one(const struct cs_cli *cli, const struct cs_output *output, size_t i,
+static struct cs_error *analyze_one(const struct cs_cli *cli,
+				    const struct cs_output *output, size_t i,
 				    enum cs_exit *status)
 {
 	CS_CLEANUP(cs_analysis_destroyp) const struct cs_analysis *a = NULL;
@@ -83,7 +86,8 @@ static struct cs_error *analyze_one(const struct cs_cli *cli, const struct cs_ou
 	}
 	*status = status_of(a);
 	put_header(cli, output, i);
-	return cli->json ? cs_report_json(a, output->stream) : report_text(cli, output, a);
+	return cli->json ? cs_report_json(a, output->stream)
+			 : report_text(cli, output, a);
 }
 
 static struct cs_error *analyze_all(const struct cs_cli *cli, struct cs_output *output,

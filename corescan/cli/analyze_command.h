@@ -5,7 +5,8 @@
 
 #include "cli/options.h"
 
-/** Analyse and report every core of @cli, each as soon as it is done; the worst exit status of all. */
+/** Analyse and report every core of @cli, each as soon as it is done; the worst exit
+ * status of all. */
 enum cs_exit cs_command_analyze(const struct cs_cli *cli);
 
 #endif

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-void cs_doctor_add(struct cs_doctor *d, const char *id, const char *title, enum cs_check_result result,
-		   const char *value, const char *text)
+void cs_doctor_add(struct cs_doctor *d, const char *id, const char *title,
+		   enum cs_check_result result, const char *value, const char *text)
 {
 	struct cs_check check = {
 		.id = id, .title = title, .result = result, .value = value, .text = text};
@@ -93,7 +93,8 @@ bool cs_doctor_read_number(struct cs_doctor *d, const char *path, uint64_t *ret)
 	return true;
 }
 
-const char *cs_doctor_value(struct cs_doctor *d, const char *text, const char *key, char separator)
+const char *cs_doctor_value(struct cs_doctor *d, const char *text, const char *key,
+			    char separator)
 {
 	const char *value = NULL, *line, *end;
 	size_t len = strlen(key), value_len = 0;
@@ -120,13 +121,16 @@ const char *cs_doctor_value(struct cs_doctor *d, const char *text, const char *k
 	return cs_doctor_printf(d, "%.*s", (int)CS_MIN(value_len, (size_t)1024), value);
 }
 
-/* What no setting can change, and what a person may take for a crash. Always said, for it is often the answer. */
+/* What no setting can change, and what a person may take for a crash. Always said, for it
+ * is often the answer. */
 static void note_other_causes(struct cs_doctor *d)
 {
-	cs_doctor_add(d, "no-core-deaths", "deaths without a core", CS_CHECK_NOTE, NULL,
-		      "SIGKILL (the out-of-memory killer, scancel, kubectl delete, kill -9) and SIGTERM leave no "
-		      "core, and neither does a Python exception: the process exits. Python can print the stacks of "
-		      "its threads when it gets a fatal signal; a core is written all the same.");
+	cs_doctor_add(
+		d, "no-core-deaths", "deaths without a core", CS_CHECK_NOTE, NULL,
+		"SIGKILL (the out-of-memory killer, scancel, kubectl delete, kill -9) "
+		"and SIGTERM leave no core, and neither does a Python exception: the "
+		"process exits. Python can print the stacks of its threads when it gets "
+		"a fatal signal; a core is written all the same.");
 	cs_doctor_fix(d, "export PYTHONFAULTHANDLER=1", "before python starts");
 }
 
@@ -136,8 +140,9 @@ struct cs_error *cs_doctor_run(const struct cs_doctor_env *env, struct cs_arena 
 	*ret = (struct cs_doctor){.env = *env, .arena = arena, .uid = -1};
 	if (env->pid && !cs_doctor_exists(ret, cs_doctor_proc(ret, "limits")))
 		return cs_error_new(CS_ERR_NOT_FOUND,
-				    "there is no process %d (ps -e lists them; one in another container has "
-				    "another number there)", env->pid);
+				    "there is no process %d (ps -e lists them; one in "
+				    "another container has another number there)",
+				    env->pid);
 	cs_doctor_check_process(ret);
 	cs_doctor_check_container(ret);
 	cs_doctor_check_pattern(ret);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#define DEFAULT_WIDTH 100
 #define TEXT_INDENT 10 /* columns below the result word */
 
 static const char *result_word(enum cs_check_result result)
@@ -65,11 +66,14 @@ static void put_verdict(struct cs_text *t, const struct cs_doctor *d)
 		problems += d->checks.v[i].result == CS_CHECK_PROBLEM;
 	cs_text_style(t, problems ? CS_STYLE_BAD : CS_STYLE_HEAD);
 	if (d->env.pid)
-		cs_text_printf(t, "Would a crash of process %d leave a whole core? ", d->env.pid);
+		cs_text_printf(t, "Would a crash of process %d leave a whole core? ",
+			       d->env.pid);
 	else
-		cs_text_printf(t, "Would a crash of what is started here leave a whole core? ");
+		cs_text_printf(
+			t, "Would a crash of what is started here leave a whole core? ");
 	if (problems)
-		cs_text_printf(t, "No: %zu problem%s.", problems, problems == 1 ? "" : "s");
+		cs_text_printf(t, "No: %zu problem%s.", problems,
+			       problems == 1 ? "" : "s");
 	else
 		cs_text_printf(t, "Yes.");
 	cs_text_plain(t);
@@ -77,15 +81,20 @@ static void put_verdict(struct cs_text *t, const struct cs_doctor *d)
 	if (d->destination) {
 		cs_text_printf(t, "Cores land in ");
 		cs_text_put(t, d->destination);
-		cs_text_printf(t, "%s\n", d->container && d->sink != CS_SINK_FILE ? " of the host" : "");
+		cs_text_printf(t, "%s\n",
+			       d->container && d->sink != CS_SINK_FILE ? " of the host"
+								       : "");
 	}
 	cs_text_printf(t, "\n");
 }
 
-struct cs_error *cs_doctor_report_text(const struct cs_doctor *d, bool color, unsigned width, FILE *out)
+struct cs_error *cs_doctor_report_text(const struct cs_doctor *d, bool color,
+				       unsigned width, FILE *out)
 {
-	const struct cs_text_options options = {.color = color, .width = width};
-	struct cs_text t = {.out = out, .options = &options};
+	const struct cs_text_options options = {.color = color,
+						.width = width ? width : DEFAULT_WIDTH};
+	/* Commands are there to be copied: none is cut. */
+	struct cs_text t = {.out = out, .options = &options, .whole = true};
 
 	put_verdict(&t, d);
 	for (int result = CS_CHECK_PROBLEM; result >= CS_CHECK_OK; result--)
@@ -126,8 +135,10 @@ struct cs_error *cs_doctor_report_json(const struct cs_doctor *d, FILE *out)
 	cs_json_member(&j, "schema", json_string("corescan-doctor/1"));
 	cs_json_member(&j, "would_leave_core", json_boolean(cs_doctor_is_well(d)));
 	cs_json_member(&j, "pid", d->env.pid ? json_integer(d->env.pid) : json_null());
-	cs_json_member(&j, "destination", d->destination ? json_string(d->destination) : json_null());
-	cs_json_member(&j, "container", d->container ? json_string(d->container) : json_null());
+	cs_json_member(&j, "destination",
+		       d->destination ? json_string(d->destination) : json_null());
+	cs_json_member(&j, "container",
+		       d->container ? json_string(d->container) : json_null());
 	cs_json_key(&j, "checks");
 	cs_json_open(&j, "[");
 	for (size_t i = 0; i < d->checks.n; i++)
@@ -148,7 +159,8 @@ static struct cs_error *examine(const struct cs_cli *cli, struct cs_arena *arena
 	CS_TRY(cs_doctor_run(&env, arena, doctor));
 	CS_TRY(cs_output_open(cli, &output));
 	err = cli->json ? cs_doctor_report_json(doctor, output.stream)
-			: cs_doctor_report_text(doctor, output.color, output.width, output.stream);
+			: cs_doctor_report_text(doctor, output.color, output.width,
+						output.stream);
 	closing = cs_output_close(&output);
 	if (!err)
 		return closing;
@@ -158,7 +170,8 @@ static struct cs_error *examine(const struct cs_cli *cli, struct cs_arena *arena
 
 enum cs_exit cs_command_doctor(const struct cs_cli *cli)
 {
-	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_DOCTOR_MEMORY);
+	CS_CLEANUP(cs_arena_destroyp)
+	struct cs_arena *arena = cs_arena_create(CS_MAX_DOCTOR_MEMORY);
 	CS_CLEANUP(cs_error_destroyp) struct cs_error *err = NULL;
 	struct cs_doctor doctor = {0};
 	enum cs_exit status;

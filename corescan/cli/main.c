@@ -5,7 +5,6 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-
 static int run(const struct cs_cli *cli)
 {
 	switch (cli->command) {
@@ -33,7 +32,8 @@ int main(int argc, char **argv)
 	err = cs_cli_parse(argc, argv, &cli);
 	if (err) {
 		cs_output_complain(NULL, err);
-		status = cs_error_code(err) == CS_ERR_NOMEM ? CS_EXIT_NOTHING : CS_EXIT_USAGE;
+		status = cs_error_code(err) == CS_ERR_NOMEM ? CS_EXIT_NOTHING
+							    : CS_EXIT_USAGE;
 	} else {
 		status = run(&cli);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reading the command line. A wrong one is answered with the option, what is wrong with its value and what
- * would be right; what cannot work (a folder that is not there) is found here and not after the analysis.
+ * Reading the command line. A wrong one is answered with the option, what is wrong with
+ * its value and what would be right; what cannot work (a folder that is not there) is
+ * found here and not after the analysis.
  */
 #include "cli/options.h"
 
@@ -20,7 +21,8 @@
 #define FOR_BOTH (FOR(CS_COMMAND_ANALYZE) | FOR(CS_COMMAND_DOCTOR))
 
 struct option_row;
-typedef struct cs_error *set_fn(struct cs_cli *cli, const struct option_row *row, const char *value);
+typedef struct cs_error *set_fn(struct cs_cli *cli, const struct option_row *row,
+				const char *value);
 
 struct option_row {
 	const char *name;
@@ -28,22 +30,24 @@ struct option_row {
 	const char *argument; /* NULL: takes none */
 	unsigned commands;    /* FOR(...) */
 	set_fn *set;
-	size_t field;         /* of struct cs_cli, for set_flag() and set_file() */
-	const char *help;     /* lines separated by newlines */
+	size_t field;     /* of struct cs_cli, for set_flag() and set_file() */
+	const char *help; /* lines separated by newlines */
 };
 
-static struct cs_error *set_flag(struct cs_cli *cli, const struct option_row *row, const char *value)
+static struct cs_error *set_flag(struct cs_cli *cli, const struct option_row *row,
+				 const char *value)
 {
 	(void)value;
 	*(bool *)((char *)cli + row->field) = true;
 	return NULL;
 }
 
-static struct cs_error *set_text(struct cs_cli *cli, const struct option_row *row, const char *value)
+static struct cs_error *set_text(struct cs_cli *cli, const struct option_row *row,
+				 const char *value)
 {
 	if (!*value)
-		return cs_error_new(CS_ERR_ARGUMENT, "--%s needs a %s, not an empty text", row->name,
-				    row->argument);
+		return cs_error_new(CS_ERR_ARGUMENT, "--%s needs a %s, not an empty text",
+				    row->name, row->argument);
 	*(const char **)((char *)cli + row->field) = value;
 	return NULL;
 }
@@ -53,15 +57,18 @@ static struct cs_error *check_folder(const struct option_row *row, const char *p
 	struct stat st;
 
 	if (stat(path, &st))
-		return cs_error_new(CS_ERR_ARGUMENT, "--%s %s: %s", row->name, path, strerror(errno));
+		return cs_error_new(CS_ERR_ARGUMENT, "--%s %s: %s", row->name, path,
+				    strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return cs_error_new(CS_ERR_ARGUMENT,
-				    "--%s %s: not a directory; name the one that holds the files",
-				    row->name, path);
+		return cs_error_new(
+			CS_ERR_ARGUMENT,
+			"--%s %s: not a directory; name the one that holds the files",
+			row->name, path);
 	return NULL;
 }
 
-static struct cs_error *set_folder(struct cs_cli *cli, const struct option_row *row, const char *value)
+static struct cs_error *set_folder(struct cs_cli *cli, const struct option_row *row,
+				   const char *value)
 {
 	CS_TRY(set_text(cli, row, value));
 	return check_folder(row, value);
@@ -74,16 +81,20 @@ static struct cs_error *set_executable(struct cs_cli *cli, const struct option_r
 
 	CS_TRY(set_text(cli, row, value));
 	if (stat(value, &st))
-		return cs_error_new(CS_ERR_ARGUMENT, "--%s %s: %s", row->name, value, strerror(errno));
+		return cs_error_new(CS_ERR_ARGUMENT, "--%s %s: %s", row->name, value,
+				    strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return cs_error_new(CS_ERR_ARGUMENT,
-				    "--%s %s: not a regular file; name the program itself, for example "
-				    "what readlink -f $(command -v python3) prints", row->name, value);
+		return cs_error_new(
+			CS_ERR_ARGUMENT,
+			"--%s %s: not a regular file; name the program itself, for "
+			"example what readlink -f $(command -v python3) prints",
+			row->name, value);
 	return NULL;
 }
 
 /* Folders as in PATH: separated by colons, and the option may be given again. */
-static struct cs_error *add_folders(struct cs_cli *cli, const struct option_row *row, const char *value)
+static struct cs_error *add_folders(struct cs_cli *cli, const struct option_row *row,
+				    const char *value)
 {
 	bool debug = row->field == offsetof(struct cs_cli, debug_dirs);
 	char *copy = strdup(value), *rest = copy, *folder;
@@ -92,20 +103,24 @@ static struct cs_error *add_folders(struct cs_cli *cli, const struct option_row 
 		return &cs_nomem;
 	CS_TRY(CS_PUSH(&cli->owned, copy, CS_MAX_CLI_FOLDERS, "folders"));
 	if (!*value)
-		return cs_error_new(CS_ERR_ARGUMENT, "--%s needs a folder, not an empty text", row->name);
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "--%s needs a folder, not an empty text", row->name);
 	while ((folder = strsep(&rest, ":"))) {
 		if (!*folder)
 			continue;
 		CS_TRY(check_folder(row, folder));
 		if (debug)
-			CS_TRY(CS_PUSH(&cli->debug_dirs, folder, CS_MAX_CLI_FOLDERS, "folders"));
+			CS_TRY(CS_PUSH(&cli->debug_dirs, folder, CS_MAX_CLI_FOLDERS,
+				       "folders"));
 		else
-			CS_TRY(CS_PUSH(&cli->lib_paths, folder, CS_MAX_CLI_FOLDERS, "folders"));
+			CS_TRY(CS_PUSH(&cli->lib_paths, folder, CS_MAX_CLI_FOLDERS,
+				       "folders"));
 	}
 	return NULL;
 }
 
-static struct cs_error *set_color(struct cs_cli *cli, const struct option_row *row, const char *value)
+static struct cs_error *set_color(struct cs_cli *cli, const struct option_row *row,
+				  const char *value)
 {
 	static const char *const words[] = {
 		[CS_WHEN_AUTO] = "auto",
@@ -119,7 +134,8 @@ static struct cs_error *set_color(struct cs_cli *cli, const struct option_row *r
 		cli->color = (enum cs_when)i;
 		return NULL;
 	}
-	return cs_error_new(CS_ERR_ARGUMENT, "--%s=%s: must be auto, always or never", row->name, value);
+	return cs_error_new(CS_ERR_ARGUMENT, "--%s=%s: must be auto, always or never",
+			    row->name, value);
 }
 
 static struct cs_error *set_time_limit(struct cs_cli *cli, const struct option_row *row,
@@ -130,9 +146,10 @@ static struct cs_error *set_time_limit(struct cs_cli *cli, const struct option_r
 
 	/* The comparison is written so that NaN fails it. */
 	if (end == value || *end || !(seconds >= 0 && seconds <= MAX_TIME_LIMIT_S))
-		return cs_error_new(CS_ERR_ARGUMENT,
-				    "--%s %s: must be a number of seconds, 0 for no limit", row->name,
-				    value);
+		return cs_error_new(
+			CS_ERR_ARGUMENT,
+			"--%s %s: must be a number of seconds, 0 for no limit", row->name,
+			value);
 	cli->analysis.time_limit_ms = (unsigned)(seconds * 1000);
 	/* Less than a millisecond is a limit, and not the absence of one. */
 	if (seconds > 0 && !cli->analysis.time_limit_ms)
@@ -140,7 +157,8 @@ static struct cs_error *set_time_limit(struct cs_cli *cli, const struct option_r
 	return NULL;
 }
 
-static struct cs_error *set_pid(struct cs_cli *cli, const struct option_row *row, const char *value)
+static struct cs_error *set_pid(struct cs_cli *cli, const struct option_row *row,
+				const char *value)
 {
 	char *end;
 	long pid;
@@ -148,14 +166,16 @@ static struct cs_error *set_pid(struct cs_cli *cli, const struct option_row *row
 	errno = 0;
 	pid = strtol(value, &end, 10);
 	if (errno || end == value || *end || pid < 1 || pid > INT_MAX)
-		return cs_error_new(CS_ERR_ARGUMENT,
-				    "--%s %s: must be the number of a process, as ps prints it",
-				    row->name, value);
+		return cs_error_new(
+			CS_ERR_ARGUMENT,
+			"--%s %s: must be the number of a process, as ps prints it",
+			row->name, value);
 	cli->pid = (int)pid;
 	return NULL;
 }
 
-static struct cs_error *set_command(struct cs_cli *cli, const struct option_row *row, const char *value)
+static struct cs_error *set_command(struct cs_cli *cli, const struct option_row *row,
+				    const char *value)
 {
 	(void)value;
 	cli->command = row->letter == 'h' ? CS_COMMAND_HELP : CS_COMMAND_VERSION;
@@ -173,25 +193,33 @@ static const struct option_row rows[] = {
 	 "show the table of modules: program, libraries, their files"},
 	{"all", 'a', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(all),
 	 "cut nothing: all stacks and frames, whole names, registers"},
-	{"exe", 'e', "FILE", FOR(CS_COMMAND_ANALYZE), set_executable, FIELD(analysis.executable),
+	{"exe", 'e', "FILE", FOR(CS_COMMAND_ANALYZE), set_executable,
+	 FIELD(analysis.executable),
 	 "the program that dumped the core, if it is not found where it ran"},
-	{"sysroot", 0, "DIR", FOR(CS_COMMAND_ANALYZE), set_folder, FIELD(analysis.sysroot),
+	{"sysroot", 0, "DIR", FOR(CS_COMMAND_ANALYZE), set_folder,
+	 FIELD(analysis.sysroot),
 	 "look up the paths in the core below DIR only: a container image,\n"
 	 "or a copy of the machine that it ran on"},
-	{"lib-path", 'L', "DIR[:DIR]", FOR(CS_COMMAND_ANALYZE), add_folders, FIELD(lib_paths),
+	{"lib-path", 'L', "DIR[:DIR]", FOR(CS_COMMAND_ANALYZE), add_folders,
+	 FIELD(lib_paths),
 	 "search DIR for the files of the modules, by build id; repeatable"},
-	{"debug-dir", 'D', "DIR[:DIR]", FOR(CS_COMMAND_ANALYZE), add_folders, FIELD(debug_dirs),
+	{"debug-dir", 'D', "DIR[:DIR]", FOR(CS_COMMAND_ANALYZE), add_folders,
+	 FIELD(debug_dirs),
 	 "search DIR for separate debug files, besides /usr/lib/debug;\nrepeatable"},
-	{"debuginfod", 0, NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(analysis.debuginfod),
+	{"debuginfod", 0, NULL, FOR(CS_COMMAND_ANALYZE), set_flag,
+	 FIELD(analysis.debuginfod),
 	 "ask the servers in DEBUGINFOD_URLS for files that are missing;\n"
 	 "without it nothing goes over the network"},
 	{"time-limit", 'T', "SECONDS", FOR(CS_COMMAND_ANALYZE), set_time_limit, 0,
 	 "stop after SECONDS and report what was found (60; 0: no limit)"},
 	{"pid", 'p', "PID", FOR(CS_COMMAND_DOCTOR), set_pid, 0,
 	 "check the limits of running process PID instead of this shell's"},
-	{"output", 'o', "FILE", FOR_BOTH, set_text, FIELD(output), "write the report to FILE"},
-	{"color", 0, "WHEN", FOR_BOTH, set_color, 0, "auto (on a terminal), always or never; NO_COLOR is heeded"},
-	{"quiet", 'q', NULL, FOR_BOTH, set_flag, FIELD(quiet), "no progress on standard error"},
+	{"output", 'o', "FILE", FOR_BOTH, set_text, FIELD(output),
+	 "write the report to FILE"},
+	{"color", 0, "WHEN", FOR_BOTH, set_color, 0,
+	 "auto (on a terminal), always or never; NO_COLOR is heeded"},
+	{"quiet", 'q', NULL, FOR_BOTH, set_flag, FIELD(quiet),
+	 "no progress on standard error"},
 	{"help", 'h', NULL, FOR_BOTH, set_command, 0, "print this and exit"},
 	{"version", 'V', NULL, FOR_BOTH, set_command, 0, "print the version and exit"},
 };
@@ -201,8 +229,10 @@ static const struct {
 	enum cs_command command;
 	const char *help;
 } commands[] = {
-	{"analyze", CS_COMMAND_ANALYZE, "explain core files; the default, its name may be left out"},
-	{"doctor", CS_COMMAND_DOCTOR, "find out why a crash leaves no core, and how to mend it"},
+	{"analyze", CS_COMMAND_ANALYZE,
+	 "explain core files; the default, its name may be left out"},
+	{"doctor", CS_COMMAND_DOCTOR,
+	 "find out why a crash leaves no core, and how to mend it"},
 };
 
 const char *cs_cli_option_name(size_t n)
@@ -246,20 +276,23 @@ static struct cs_error *option_error(int value, char **argv)
 	const char *given = argv[optind - 1];
 
 	if (value == ':' && row)
-		return cs_error_new(CS_ERR_ARGUMENT, "--%s needs a value: --%s %s", row->name, row->name,
-				    row->argument);
+		return cs_error_new(CS_ERR_ARGUMENT, "--%s needs a value: --%s %s",
+				    row->name, row->name, row->argument);
 	if (optopt >= 256 && row)
 		return cs_error_new(CS_ERR_ARGUMENT, "--%s takes no value", row->name);
 	if (optopt)
-		return cs_error_new(CS_ERR_ARGUMENT, "there is no option -%c; corescan --help lists them",
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "there is no option -%c; corescan --help lists them",
 				    optopt);
 	for (size_t i = 0, n = 0; i < CS_COUNT(rows) && !strncmp(given, "--", 2); i++) {
 		n += !strncmp(rows[i].name, given + 2, strcspn(given + 2, "="));
 		if (n == 2)
-			return cs_error_new(CS_ERR_ARGUMENT, "%s could be several options; write it out",
+			return cs_error_new(CS_ERR_ARGUMENT,
+					    "%s could be several options; write it out",
 					    given);
 	}
-	return cs_error_new(CS_ERR_ARGUMENT, "there is no option %s; corescan --help lists them", given);
+	return cs_error_new(CS_ERR_ARGUMENT,
+			    "there is no option %s; corescan --help lists them", given);
 }
 
 /* The first operand is a command if it is one's name. */
@@ -281,29 +314,33 @@ static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 
 	for (size_t i = 0; i < CS_COUNT(rows); i++) {
 		if (given[i] && !(rows[i].commands & FOR(cli->command)))
-			return cs_error_new(CS_ERR_ARGUMENT, "--%s has no meaning for corescan %s",
-					    rows[i].name,
-					    cli->command == CS_COMMAND_DOCTOR ? "doctor" : "analyze");
+			return cs_error_new(
+				CS_ERR_ARGUMENT, "--%s has no meaning for corescan %s",
+				rows[i].name,
+				cli->command == CS_COMMAND_DOCTOR ? "doctor" : "analyze");
 	}
 	if (cli->command == CS_COMMAND_DOCTOR)
 		return cli->n_operands
 			       ? cs_error_new(CS_ERR_ARGUMENT,
-					      "doctor looks at this machine and takes no file (%s); to "
-					      "analyse a core called doctor, write ./doctor",
+					      "doctor looks at this machine and takes no "
+					      "file (%s); to analyse a core called "
+					      "doctor, write ./doctor",
 					      cli->operands[0])
 			       : NULL;
 	if (!cli->n_operands)
 		return cs_error_new(CS_ERR_ARGUMENT,
-				    "no core file given: corescan CORE (no core at all? try corescan "
-				    "doctor)");
+				    "no core file given: corescan CORE (no core at all? "
+				    "try corescan doctor)");
 	for (size_t i = 0; i < cli->n_operands; i++)
 		stdins += !strcmp(cli->operands[i], "-");
 	if (stdins > 1)
-		return cs_error_new(CS_ERR_ARGUMENT, "standard input (-) can be read only once");
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "standard input (-) can be read only once");
 	return NULL;
 }
 
-static struct cs_error *parse_options(int argc, char **argv, struct cs_cli *cli, bool *given)
+static struct cs_error *parse_options(int argc, char **argv, struct cs_cli *cli,
+				      bool *given)
 {
 	struct option longs[CS_COUNT(rows) + 1];
 	char letters[2 * CS_COUNT(rows) + 2];
@@ -313,7 +350,8 @@ static struct cs_error *parse_options(int argc, char **argv, struct cs_cli *cli,
 	optind = 0; /* start afresh: tests parse more than one command line */
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		const struct option_row *row = value == '?' || value == ':' ? NULL : row_of(value);
+		const struct option_row *row =
+			value == '?' || value == ':' ? NULL : row_of(value);
 
 		if (!row)
 			return option_error(value, argv);
@@ -332,7 +370,8 @@ struct cs_error *cs_cli_parse(int argc, char **argv, struct cs_cli *ret)
 	bool given[CS_COUNT(rows)] = {false};
 
 	*ret = (struct cs_cli){
-		.analysis = {.size = sizeof(ret->analysis), .time_limit_ms = DEFAULT_TIME_LIMIT_MS},
+		.analysis = {.size = sizeof(ret->analysis),
+			     .time_limit_ms = DEFAULT_TIME_LIMIT_MS},
 	};
 	CS_TRY(parse_options(argc, argv, ret, given));
 	if (ret->command == CS_COMMAND_HELP || ret->command == CS_COMMAND_VERSION)
@@ -363,8 +402,8 @@ static void help_option(FILE *out, const struct option_row *row)
 
 	if (row->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-	snprintf(name, sizeof(name), "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
-		 row->argument ? row->argument : "");
+	snprintf(name, sizeof(name), "%s--%s%s%s", letter, row->name,
+		 row->argument ? " " : "", row->argument ? row->argument : "");
 	fprintf(out, "  %-25s", name);
 	while ((end = strchr(line, '\n'))) {
 		fprintf(out, " %.*s\n  %-25s", (int)(end - line), line, "");
@@ -378,9 +417,12 @@ void cs_cli_help(FILE *out)
 	fputs("Usage: corescan [OPTION]... CORE...\n"
 	      "       corescan doctor [OPTION]...\n"
 	      "\n"
-	      "Says what killed the process that a core file is of, where, and what each of its\n"
-	      "threads was doing. CORE may be compressed (gzip, xz, zstd, lz4, bzip2); - is standard\n"
-	      "input. Program and libraries are found by themselves and are never executed.\n"
+	      "Says what killed the process that a core file is of, where, and what each "
+	      "of its\n"
+	      "threads was doing. CORE may be compressed (gzip, xz, zstd, lz4, bzip2); - "
+	      "is standard\n"
+	      "input. Program and libraries are found by themselves and are never "
+	      "executed.\n"
 	      "\n"
 	      "Commands:\n",
 	      out);
@@ -390,8 +432,11 @@ void cs_cli_help(FILE *out)
 	for (size_t i = 0; i < CS_COUNT(rows); i++)
 		help_option(out, &rows[i]);
 	fputs("\n"
-	      "Exit status: 0 a report with nothing known to be missing, 1 a report with errors among\n"
-	      "its notes (doctor: a crash would leave no whole core), 2 wrong usage, 3 nothing could\n"
-	      "be said, 4 stopped by a limit of time or memory. With several cores it is the highest.\n",
+	      "Exit status: 0 a report with nothing known to be missing, 1 a report with "
+	      "errors among\n"
+	      "its notes (doctor: a crash would leave no whole core), 2 wrong usage, 3 "
+	      "nothing could\n"
+	      "be said, 4 stopped by a limit of time or memory. With several cores it is "
+	      "the highest.\n",
 	      out);
 }

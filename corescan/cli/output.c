@@ -11,13 +11,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define MIN_WIDTH 60 /* a narrower window wraps lines itself, better than we would cut them */
+#define MIN_WIDTH                                                                        \
+	60 /* a narrower window wraps lines itself, better than we would cut them */
 
 void cs_output_prepare_process(void)
 {
-	/* The lowest free descriptor is what open() gives: it fills the holes in order. */
+	/* The lowest free descriptor is what open() gives: it fills the holes in order.
+	 */
 	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) < 0)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", O_RDONLY) < 0)
 			_exit(CS_EXIT_NOTHING);
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -28,7 +31,8 @@ static bool wants_color(const struct cs_cli *cli, int fd)
 
 	if (cli->color != CS_WHEN_AUTO)
 		return cli->color == CS_WHEN_ALWAYS;
-	return !(no_color && *no_color) && isatty(fd) && term && *term && strcmp(term, "dumb");
+	return !(no_color && *no_color) && isatty(fd) && term && *term &&
+	       strcmp(term, "dumb");
 }
 
 struct cs_error *cs_output_open(const struct cs_cli *cli, struct cs_output *ret)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A progress line. Knows time and terminals; whoever works says what it does and how far it is. */
+/* A progress line. Knows time and terminals; whoever works says what it does and how far
+ * it is. */
 #include "cli/progress.h"
 
 #include <inttypes.h>
@@ -12,7 +13,8 @@
 
 static int64_t ms_since(const struct timespec *then, const struct timespec *now)
 {
-	return (int64_t)(now->tv_sec - then->tv_sec) * 1000 + (now->tv_nsec - then->tv_nsec) / 1000000;
+	return (int64_t)(now->tv_sec - then->tv_sec) * 1000 +
+	       (now->tv_nsec - then->tv_nsec) / 1000000;
 }
 
 void cs_progress_begin(struct cs_progress *progress, FILE *out, bool quiet)
@@ -33,7 +35,8 @@ void cs_progress_update(void *arg, const char *what, uint64_t done, uint64_t tot
 	if (!progress->out)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (ms_since(&progress->start, &now) < FIRST_MS || ms_since(&progress->shown, &now) < EACH_MS)
+	if (ms_since(&progress->start, &now) < FIRST_MS ||
+	    ms_since(&progress->shown, &now) < EACH_MS)
 		return;
 	progress->shown = now;
 	progress->visible = true;
@@ -41,7 +44,8 @@ void cs_progress_update(void *arg, const char *what, uint64_t done, uint64_t tot
 		fprintf(progress->out, ERASE "corescan: %.40s %u %%", what,
 			(unsigned)((double)CS_MIN(done, total) / (double)total * 100));
 	else
-		fprintf(progress->out, ERASE "corescan: %.40s %" PRIu64 " MB", what, done / 1000000);
+		fprintf(progress->out, ERASE "corescan: %.40s %" PRIu64 " MB", what,
+			done / 1000000);
 	fflush(progress->out);
 }
 

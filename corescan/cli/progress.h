@@ -16,7 +16,8 @@ struct cs_progress {
 
 /** Show progress on @out if it is a terminal that can erase a line, and not @quiet. */
 void cs_progress_begin(struct cs_progress *progress, FILE *out, bool quiet);
-/** A cs_progress_fn; @arg is the struct cs_progress. Shows nothing in the first half second. */
+/** A cs_progress_fn; @arg is the struct cs_progress. Shows nothing in the first half
+ * second. */
 void cs_progress_update(void *arg, const char *what, uint64_t done, uint64_t total);
 /** Erase the line, if there is one. */
 void cs_progress_end(struct cs_progress *progress);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The JSON report: the names that bots read, which never change meaning. docs/corescan-report.schema.json
- * describes every one. Knows the model; refuses to know how anything was found.
+ * The JSON report: the names that bots read, which never change meaning.
+ * docs/corescan-report.schema.json describes every one. Knows the model; refuses to know
+ * how anything was found.
  */
 #include "report/report.h"
 
@@ -31,7 +32,8 @@ static json_t *environment_json(struct cs_json *j, const struct cs_process *p, b
 	json_t *o = json_object();
 
 	for (size_t i = 0; i < p->n_environment; i++) {
-		/* Through a value, so that a name that is not UTF-8 becomes a key that is. */
+		/* Through a value, so that a name that is not UTF-8 becomes a key that
+		 * is. */
 		json_t *name = cs_json_string(p->environment[i].name, cut);
 
 		if (json_is_string(name))
@@ -80,7 +82,8 @@ static json_t *registers_json(struct cs_json *j, const struct cs_analysis *a)
 		if (!t->crashed)
 			continue;
 		for (size_t r = 0; r < t->n_registers; r++)
-			cs_json_set_hex(j, o, t->registers[r].name, t->registers[r].value);
+			cs_json_set_hex(j, o, t->registers[r].name,
+					t->registers[r].value);
 		break;
 	}
 	return o;
@@ -234,7 +237,8 @@ struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out)
 	write_diagnostics(&j, a);
 	cs_json_member(&j, "timing", timing_json(&j, a));
 	cs_json_member(&j, "diagnostics_dropped",
-		       json_integer((json_int_t)CS_MIN(a->n_diagnostics_dropped, (size_t)INT32_MAX)));
+		       json_integer((json_int_t)CS_MIN(a->n_diagnostics_dropped,
+						       (size_t)INT32_MAX)));
 	cs_json_member(&j, "limits_hit", json_boolean(a->limit_hit));
 	cs_json_member(&j, "generator", generator_json(&j));
 	cs_json_close(&j, "}");
@@ -245,21 +249,18 @@ struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out)
 static const char *failure_code(const struct cs_error *error)
 {
 	static const char *const codes[] = {
-		[CS_ERR_NOMEM] = "out-of-memory",
-		[CS_ERR_NOT_FOUND] = "not-found",
-		[CS_ERR_OS] = "cannot-read",
-		[CS_ERR_FAULT] = "memory-not-saved",
-		[CS_ERR_FORMAT] = "damaged",
-		[CS_ERR_LIMIT] = "limit",
-		[CS_ERR_UNSUPPORTED] = "not-a-core",
-		[CS_ERR_ARGUMENT] = "bad-argument",
+		[CS_ERR_NOMEM] = "out-of-memory",    [CS_ERR_NOT_FOUND] = "not-found",
+		[CS_ERR_OS] = "cannot-read",         [CS_ERR_FAULT] = "memory-not-saved",
+		[CS_ERR_FORMAT] = "damaged",         [CS_ERR_LIMIT] = "limit",
+		[CS_ERR_UNSUPPORTED] = "not-a-core", [CS_ERR_ARGUMENT] = "bad-argument",
 	};
 	size_t code = (size_t)cs_error_code(error);
 
 	return code < CS_COUNT(codes) ? codes[code] : "failed";
 }
 
-struct cs_error *cs_report_json_failure(const char *path, const struct cs_error *error, FILE *out)
+struct cs_error *cs_report_json_failure(const char *path, const struct cs_error *error,
+					FILE *out)
 {
 	struct cs_json j = {.out = out};
 	struct cs_diagnostic d = {

@@ -11,11 +11,11 @@
 #include <string.h>
 
 /*
- * ASCII only: the same values for every parser, and a report that a person prints on a terminal cannot
- * carry C1 controls or bidirectional overrides out of a hostile core.
+ * ASCII only: the same values for every parser, and a report that a person prints on a
+ * terminal cannot carry C1 controls or bidirectional overrides out of a hostile core.
  */
-const size_t cs_json_flags = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
-			     JSON_REAL_PRECISION(9);
+const size_t cs_json_flags =
+	JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
 
 void cs_json_set(struct cs_json *j, json_t *object, const char *key, json_t *value)
 {
@@ -57,7 +57,8 @@ json_t *cs_json_string(const char *s, bool *cut)
 	value = json_stringn(s, len);
 	if (value)
 		return value;
-	/* Not UTF-8 (an argument of our own command line can be anything), or no memory. */
+	/* Not UTF-8 (an argument of our own command line can be anything), or no memory.
+	 */
 	cs_strbuf_init(&sb, len * 3);
 	for (size_t i = 0; i < len;) {
 		size_t n = cs_utf8_sequence(p + i, len - i);
@@ -86,10 +87,12 @@ void cs_json_set_hex(struct cs_json *j, json_t *object, const char *key, uint64_
 
 void cs_json_set_size(struct cs_json *j, json_t *object, const char *key, uint64_t value)
 {
-	cs_json_set(j, object, key, json_integer((json_int_t)CS_MIN(value, (uint64_t)INT64_MAX)));
+	cs_json_set(j, object, key,
+		    json_integer((json_int_t)CS_MIN(value, (uint64_t)INT64_MAX)));
 }
 
-void cs_json_set_int(struct cs_json *j, json_t *object, const char *key, int64_t value, bool known)
+void cs_json_set_int(struct cs_json *j, json_t *object, const char *key, int64_t value,
+		     bool known)
 {
 	cs_json_set(j, object, key, known ? json_integer(value) : json_null());
 }
@@ -138,7 +141,8 @@ void cs_json_write(struct cs_json *j, json_t *value)
 	if (!value)
 		j->nomem = true;
 	separate(j);
-	/* A failed stream is found by cs_json_finish(), so the result of the dump is not needed here. */
+	/* A failed stream is found by cs_json_finish(), so the result of the dump is not
+	 * needed here. */
 	if (!value || json_dump_callback(value, write_chunk, j->out, cs_json_flags))
 		fputs("null", j->out);
 	json_decref(value);

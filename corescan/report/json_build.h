@@ -2,8 +2,9 @@
 /**
  * Building JSON values and writing them as they are built.
  *
- * A report is written member by member, so its memory is that of one thread's stack and not that of all.
- * Every value is made and escaped by jansson; only the braces and commas of the outermost levels are ours.
+ * A report is written member by member, so its memory is that of one thread's stack and
+ * not that of all. Every value is made and escaped by jansson; only the braces and commas
+ * of the outermost levels are ours.
  */
 #ifndef CS_REPORT_JSON_BUILD_H
 #define CS_REPORT_JSON_BUILD_H
@@ -26,18 +27,20 @@ void cs_json_set(struct cs_json *j, json_t *object, const char *key, json_t *val
 void cs_json_append(struct cs_json *j, json_t *array, json_t *value);
 
 /**
- * @s as valid UTF-8, cut at CS_MAX_JSON_STRING bytes; *@cut becomes true then, else is left alone.
- * NULL @s is null.
+ * @s as valid UTF-8, cut at CS_MAX_JSON_STRING bytes; *@cut becomes true then, else is
+ * left alone. NULL @s is null.
  */
 json_t *cs_json_string(const char *s, bool *cut);
 /** Set @key to @s; a cut text puts "truncated": true beside it. */
 void cs_json_set_text(struct cs_json *j, json_t *object, const char *key, const char *s);
 /** Addresses are strings: a double of a JavaScript consumer cannot hold 64 bits. */
 void cs_json_set_hex(struct cs_json *j, json_t *object, const char *key, uint64_t value);
-/** Sizes and counts; a value that does not fit JSON's signed 64 bits becomes the largest that does. */
+/** Sizes and counts; a value that does not fit JSON's signed 64 bits becomes the largest
+ * that does. */
 void cs_json_set_size(struct cs_json *j, json_t *object, const char *key, uint64_t value);
 /** Null unless @known. */
-void cs_json_set_int(struct cs_json *j, json_t *object, const char *key, int64_t value, bool known);
+void cs_json_set_int(struct cs_json *j, json_t *object, const char *key, int64_t value,
+		     bool known);
 
 /* ---- writing ---- */
 

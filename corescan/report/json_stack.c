@@ -2,10 +2,11 @@
 /*
  * Threads and stacks as JSON.
  *
- * Two thousand threads that wait in the same place have one stack: its frames are turned into text once
- * and copied for each thread. The copies themselves are bounded too, or 65,536 threads with 4,096 equal
- * frames would make a report of 80 GB: beyond CS_MAX_JSON_FRAMES only the first thread of a group
- * carries its frames, and the others name the group.
+ * Two thousand threads that wait in the same place have one stack: its frames are turned
+ * into text once and copied for each thread. The copies themselves are bounded too, or
+ * 65,536 threads with 4,096 equal frames would make a report of 80 GB: beyond
+ * CS_MAX_JSON_FRAMES only the first thread of a group carries its frames, and the others
+ * name the group.
  */
 #include "report/json_stack.h"
 
@@ -13,7 +14,8 @@
 #include "report/report.h"
 
 struct stack_cache {
-	char **frames; /* by group: the JSON text of its frames while threads still need it; owned */
+	char **frames; /* by group: the JSON text of its frames while threads still need
+			  it; owned */
 	size_t *left;  /* by group: threads not written yet */
 	size_t n;
 	uint64_t written; /* frames so far, copies included */
@@ -113,7 +115,8 @@ static void write_frames(struct cs_json *j, struct stack_cache *cache,
 	}
 }
 
-static void write_thread(struct cs_json *j, struct stack_cache *cache, const struct cs_thread *t)
+static void write_thread(struct cs_json *j, struct stack_cache *cache,
+			 const struct cs_thread *t)
 {
 	json_t *head = json_object(), *tail = json_object();
 
@@ -123,7 +126,8 @@ static void write_thread(struct cs_json *j, struct stack_cache *cache, const str
 	cs_json_set_text(j, head, "role", t->role);
 	cs_json_set(j, head, "crashed", json_boolean(t->crashed));
 	if (t->signal)
-		cs_json_set_size(j, head, "signal_number", (uint64_t)CS_MAX(t->signal, 0));
+		cs_json_set_size(j, head, "signal_number",
+				 (uint64_t)CS_MAX(t->signal, 0));
 	cs_json_open(j, "{");
 	cs_json_write_members(j, head);
 	if (t->group && t->group->id < cache->n) {

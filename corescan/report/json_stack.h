@@ -7,6 +7,7 @@
 #include "report/json_build.h"
 
 /** The members "threads" and "stack_groups" of the report. Errors: NOMEM. */
-CS_MUST_CHECK struct cs_error *cs_json_stacks(struct cs_json *j, const struct cs_analysis *a);
+CS_MUST_CHECK struct cs_error *cs_json_stacks(struct cs_json *j,
+					      const struct cs_analysis *a);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The words of the fixed JSON format. Each table is indexed by the enum, so a new value without a word is
- * seen here and nowhere else; a value from outside the enum is "unknown", which consumers must accept.
+ * The words of the fixed JSON format. Each table is indexed by the enum, so a new value
+ * without a word is seen here and nowhere else; a value from outside the enum is
+ * "unknown", which consumers must accept.
  */
 #include "report/report.h"
 
@@ -63,10 +64,8 @@ const char *cs_file_state_name(enum cs_file_state state)
 const char *cs_symbol_source_name(enum cs_symbol_source source)
 {
 	static const char *const words[] = {
-		[CS_SYMBOLS_NONE] = "none",
-		[CS_SYMBOLS_MEMORY] = "memory",
-		[CS_SYMBOLS_DYNSYM] = "dynsym",
-		[CS_SYMBOLS_SYMTAB] = "symtab",
+		[CS_SYMBOLS_NONE] = "none",     [CS_SYMBOLS_MEMORY] = "memory",
+		[CS_SYMBOLS_DYNSYM] = "dynsym", [CS_SYMBOLS_SYMTAB] = "symtab",
 		[CS_SYMBOLS_DWARF] = "dwarf",
 	};
 
@@ -76,10 +75,8 @@ const char *cs_symbol_source_name(enum cs_symbol_source source)
 const char *cs_frame_kind_name(enum cs_frame_kind kind)
 {
 	static const char *const words[] = {
-		[CS_FRAME_NATIVE] = "native",
-		[CS_FRAME_INLINE] = "inline",
-		[CS_FRAME_PYTHON] = "python",
-		[CS_FRAME_SIGNAL] = "signal",
+		[CS_FRAME_NATIVE] = "native", [CS_FRAME_INLINE] = "inline",
+		[CS_FRAME_PYTHON] = "python", [CS_FRAME_SIGNAL] = "signal",
 		[CS_FRAME_GAP] = "gap",
 	};
 

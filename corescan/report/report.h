@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * The model rendered. A back end reads struct cs_analysis alone and writes to the stream it is given;
- * none knows how anything was found.
+ * The model rendered. A back end reads struct cs_analysis alone and writes to the stream
+ * it is given; none knows how anything was found.
  */
 #ifndef CS_REPORT_REPORT_H
 #define CS_REPORT_REPORT_H
@@ -12,23 +12,25 @@
 #include <stdio.h>
 
 struct cs_text_options {
-	bool color;    /* ANSI colours */
-	bool threads;  /* --threads: every stack group, not only the most important */
-	bool modules;  /* --modules: the module table */
-	bool all;      /* --all: nothing cut, whole names, registers, notes */
+	bool color;     /* ANSI colours */
+	bool threads;   /* --threads: every stack group, not only the most important */
+	bool modules;   /* --modules: the module table */
+	bool all;       /* --all: nothing cut, whole names, registers, notes */
 	unsigned width; /* columns of the terminal; 0: do not cut lines */
 };
 
 /** For people. Errors: OS (the stream failed), NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_report_text(const struct cs_analysis *a,
-					      const struct cs_text_options *options, FILE *out);
+					      const struct cs_text_options *options,
+					      FILE *out);
 
 /** One JSON object on one line (docs/corescan-report.schema.json). Errors: OS, NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out);
 
-/** The JSON object for a core of which nothing could be said: input and one error diagnostic. */
-CS_MUST_CHECK struct cs_error *cs_report_json_failure(const char *path, const struct cs_error *error,
-						      FILE *out);
+/** The JSON object for a core of which nothing could be said: input and one error
+ * diagnostic. */
+CS_MUST_CHECK struct cs_error *
+cs_report_json_failure(const char *path, const struct cs_error *error, FILE *out);
 
 /** The words that the fixed JSON format uses for enum values; never NULL. */
 const char *cs_trust_name(enum cs_trust trust);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The text report: the order of its sections. What happened comes first and must fit on one screen; what
- * is only looked up comes last.
+ * The text report: the order of its sections. What happened comes first and must fit on
+ * one screen; what is only looked up comes last.
  */
 #include "report/text_sections.h"
 
 #include <errno.h>
 
-struct cs_error *cs_report_text(const struct cs_analysis *a, const struct cs_text_options *options,
-				FILE *out)
+struct cs_error *cs_report_text(const struct cs_analysis *a,
+				const struct cs_text_options *options, FILE *out)
 {
 	struct cs_text t = {.out = out, .options = options};
 

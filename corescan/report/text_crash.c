@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The first screen: one line that says what happened, the facts behind it, and the stack it happened in.
+ * The first screen: one line that says what happened, the facts behind it, and the stack
+ * it happened in.
  *
- * The frame to look at is seldom the innermost: below it are raise(), abort() and the runtime's own
- * machinery, the same in every crash. They stay in the stack, and the mark goes to their caller.
+ * The frame to look at is seldom the innermost: below it are raise(), abort() and the
+ * runtime's own machinery, the same in every crash. They stay in the stack, and the mark
+ * goes to their caller.
  */
 #include "report/text_sections.h"
 
@@ -14,14 +16,37 @@
 #define CRASHED_TAIL 8
 #define MAX_SAME_TIDS 6
 
-/* Functions by which a process ends itself; names as symbols have them, without parameters. */
+/* Functions by which a process ends itself; names as symbols have them, without
+ * parameters. */
 static const char *const machinery[] = {
-	"__GI_abort", "__GI_raise", "__assert_fail", "__assert_fail_base", "__assert_perror_fail",
-	"__chk_fail", "__cxa_rethrow", "__cxa_throw", "__cxxabiv1::__terminate", "__fortify_fail",
-	"__fortify_fail_abort", "__gnu_cxx::__verbose_terminate_handler", "__libc_fatal",
-	"__libc_message", "__libc_message_impl", "__pthread_kill", "__pthread_kill_implementation",
-	"__pthread_kill_internal", "__stack_chk_fail", "abort", "gsignal", "kill", "malloc_printerr",
-	"pthread_kill", "raise", "std::rethrow_exception", "std::terminate", "tgkill",
+	"__GI_abort",
+	"__GI_raise",
+	"__assert_fail",
+	"__assert_fail_base",
+	"__assert_perror_fail",
+	"__chk_fail",
+	"__cxa_rethrow",
+	"__cxa_throw",
+	"__cxxabiv1::__terminate",
+	"__fortify_fail",
+	"__fortify_fail_abort",
+	"__gnu_cxx::__verbose_terminate_handler",
+	"__libc_fatal",
+	"__libc_message",
+	"__libc_message_impl",
+	"__pthread_kill",
+	"__pthread_kill_implementation",
+	"__pthread_kill_internal",
+	"__stack_chk_fail",
+	"abort",
+	"gsignal",
+	"kill",
+	"malloc_printerr",
+	"pthread_kill",
+	"raise",
+	"std::rethrow_exception",
+	"std::terminate",
+	"tgkill",
 };
 
 static bool is_machinery(const struct cs_frame *f)
@@ -45,13 +70,15 @@ const struct cs_thread *cs_text_crashed_thread(const struct cs_analysis *a)
 	return NULL;
 }
 
-size_t cs_text_blamed_frame(const struct cs_analysis *a, const struct cs_stack_group *group)
+size_t cs_text_blamed_frame(const struct cs_analysis *a,
+			    const struct cs_stack_group *group)
 {
 	size_t i = 0, first;
 
 	if (!group || !group->n_frames)
 		return CS_NO_FRAME;
-	/* The frames down to the trampoline are the handler's that raised the signal again. */
+	/* The frames down to the trampoline are the handler's that raised the signal
+	 * again. */
 	for (; a->crash.reraised && i < group->n_frames; i++) {
 		if (group->frames[i].kind == CS_FRAME_SIGNAL) {
 			i++;
@@ -60,30 +87,36 @@ size_t cs_text_blamed_frame(const struct cs_analysis *a, const struct cs_stack_g
 	}
 	first = i < group->n_frames ? i : 0;
 	for (i = first; i < group->n_frames; i++)
-		if (!is_machinery(&group->frames[i]) && group->frames[i].kind != CS_FRAME_SIGNAL &&
+		if (!is_machinery(&group->frames[i]) &&
+		    group->frames[i].kind != CS_FRAME_SIGNAL &&
 		    group->frames[i].kind != CS_FRAME_GAP)
 			return i;
 	return first;
 }
 
-/* The C library's functions fail because of what they were given, so their caller is part of the answer. */
+/* The C library's functions fail because of what they were given, so their caller is part
+ * of the answer. */
 static bool in_libc(const struct cs_frame *f)
 {
 	return f->module && f->module->name &&
-	       (!strncmp(f->module->name, "libc.so", 7) || !strncmp(f->module->name, "libc-2", 6));
+	       (!strncmp(f->module->name, "libc.so", 7) ||
+		!strncmp(f->module->name, "libc-2", 6));
 }
 
-static const struct cs_frame *caller_outside_libc(const struct cs_stack_group *group, size_t i)
+static const struct cs_frame *caller_outside_libc(const struct cs_stack_group *group,
+						  size_t i)
 {
 	if (!in_libc(&group->frames[i]))
 		return NULL;
 	for (; i < group->n_frames; i++)
-		if (!in_libc(&group->frames[i]) && group->frames[i].kind <= CS_FRAME_PYTHON)
+		if (!in_libc(&group->frames[i]) &&
+		    group->frames[i].kind <= CS_FRAME_PYTHON)
 			return &group->frames[i];
 	return NULL;
 }
 
-static void put_where(struct cs_text *t, const struct cs_stack_group *group, size_t blamed)
+static void put_where(struct cs_text *t, const struct cs_stack_group *group,
+		      size_t blamed)
 {
 	const struct cs_frame *f = &group->frames[blamed];
 	const struct cs_frame *caller = caller_outside_libc(group, blamed);
@@ -103,31 +136,33 @@ static void put_where(struct cs_text *t, const struct cs_stack_group *group, siz
 	}
 }
 
+/* "SIGSEGV: ", unless the summary begins with it; nothing where no signal is known. */
+static void verdict_prefix(const struct cs_crash *c, char *ret, size_t size)
+{
+	const char *name = c->signal_name, *colon = c->summary ? ": " : "";
+
+	*ret = '\0';
+	if (name && !(c->summary && !strncmp(c->summary, name, strlen(name))))
+		snprintf(ret, size, "%s%s", name, colon);
+	else if (!name && c->signal)
+		snprintf(ret, size, "Signal %d%s", c->signal, colon);
+}
+
 static void put_verdict(struct cs_text *t, const struct cs_analysis *a)
 {
 	const struct cs_crash *c = &a->crash;
-	const char *name = c->signal_name;
+	const char *summary = c->summary ? c->summary : "";
+	char prefix[64];
 
-	cs_text_style(t, CS_STYLE_BAD);
-	if (!c->signal) {
-		cs_text_plain(t);
-		cs_text_style(t, CS_STYLE_HEAD);
-		if (c->summary)
-			cs_text_put(t, c->summary);
-		else
-			cs_text_printf(t, "No signal: the core was taken of a process that went on running");
-	} else {
-		if (name && !(c->summary && !strncmp(c->summary, name, strlen(name))))
-			cs_text_printf(t, "%s%s", name, c->summary ? ": " : "");
-		else if (!name)
-			cs_text_printf(t, "Signal %d%s", c->signal, c->summary ? ": " : "");
-		if (c->summary)
-			cs_text_put(t, c->summary);
-		else if (c->code_name)
-			cs_text_printf(t, ", %s", c->code_name);
-	}
+	verdict_prefix(c, prefix, sizeof(prefix));
+	if (!c->signal && !c->summary)
+		summary = "No thread crashed: the core was taken of a process that went "
+			  "on running";
+	cs_text_style(t, c->signal ? CS_STYLE_BAD : CS_STYLE_HEAD);
+	cs_text_printf(t, "%s", prefix);
+	cs_text_wrapped(t, 2, summary);
 	cs_text_plain(t);
-	cs_text_printf(t, "\n\n");
+	cs_text_printf(t, "\n");
 }
 
 static void put_signal(struct cs_text *t, const struct cs_crash *c)
@@ -135,7 +170,8 @@ static void put_signal(struct cs_text *t, const struct cs_crash *c)
 	if (!c->signal)
 		return;
 	cs_text_label(t, "signal");
-	cs_text_printf(t, "%s (%d)", c->signal_name ? c->signal_name : "signal", c->signal);
+	cs_text_printf(t, "%s (%d)", c->signal_name ? c->signal_name : "signal",
+		       c->signal);
 	if (c->code_name)
 		cs_text_printf(t, ", %s", c->code_name);
 	else
@@ -189,7 +225,8 @@ static void put_process_line(struct cs_text *t, const struct cs_process *p)
 	cs_text_printf(t, "\n");
 }
 
-/* The worst thing that limits this report belongs beside what it limits; the others are at the end. */
+/* The worst thing that limits this report belongs beside what it limits; the others are
+ * at the end. */
 static void put_caution(struct cs_text *t, const struct cs_analysis *a)
 {
 	const struct cs_diagnostic *first = NULL;
@@ -202,9 +239,9 @@ static void put_caution(struct cs_text *t, const struct cs_analysis *a)
 		n++;
 	}
 	if (a->limit_hit)
-		cs_text_fact(t, "caution", "a limit of time or memory ended the analysis early: "
-					   "what follows is what was found until then "
-					   "(--time-limit)");
+		cs_text_fact(t, "caution",
+			     "a limit of time or memory ended the analysis early: what "
+			     "follows is what was found until then (--time-limit)");
 	if (!first)
 		return;
 	cs_text_fact(t, "caution", first->text);
@@ -227,7 +264,8 @@ void cs_text_crash(struct cs_text *t, const struct cs_analysis *a)
 		cs_text_label(t, "thread");
 		cs_text_thread_name(t, thread);
 		if (a->n_threads > 1)
-			cs_text_printf(t, ", one of %s threads", cs_text_count(a->n_threads));
+			cs_text_printf(t, ", one of %s threads",
+				       cs_text_count(a->n_threads));
 		cs_text_printf(t, "\n");
 	}
 	put_process_line(t, &a->process);
@@ -263,8 +301,8 @@ void cs_text_crashed_stack(struct cs_text *t, const struct cs_analysis *a)
 	if (thread->group->n_tids > 1) {
 		size_t others = thread->group->n_tids - 1;
 
-		cs_text_printf(t, "  (the same as of %s other thread%s:", cs_text_count(others),
-			       others == 1 ? "" : "s");
+		cs_text_printf(t, "  (the same as of %s other thread%s:",
+			       cs_text_count(others), others == 1 ? "" : "s");
 		for (size_t i = 0; i < thread->group->n_tids; i++) {
 			if (thread->group->tids[i] == thread->tid)
 				continue;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One stack as text. Numbers frames as gdb does, inlined ones included, so that "#7" means the same in both.
+ * One stack as text. Numbers frames as gdb does, inlined ones included, so that "#7"
+ * means the same in both.
  *
- * A name is never made better than it is: without a symbol there is only module+offset, the closest symbol
- * before an address is called that, and a frame that was found by a weaker method than call frame
- * information says so.
+ * A name is never made better than it is: without a symbol there is only module+offset,
+ * the closest symbol before an address is called that, and a frame that was found by a
+ * weaker method than call frame information says so.
  */
 #include "report/text_sections.h"
 
@@ -13,15 +14,17 @@
 #include <inttypes.h>
 
 #define MAX_NAME 200 /* columns of one function name unless --all */
-#define MIN_PATH 20  /* columns that a source path keeps before the function name is cut */
+#define MIN_PATH                                                                         \
+	20 /* columns that a source path keeps before the function name is cut           \
+	    */
 
 /* State while walking a group's frames. */
 struct walk {
-	uint64_t number;       /* of the next frame, as if nothing were folded */
-	uint64_t native;       /* native frames so far, repeats included */
-	uint64_t hidden;       /* frames left out since the last line */
-	size_t run_left;       /* frames until the end of the repeated run */
-	uint64_t run_native;   /* native frames of the run so far */
+	uint64_t number;     /* of the next frame, as if nothing were folded */
+	uint64_t native;     /* native frames so far, repeats included */
+	uint64_t hidden;     /* frames left out since the last line */
+	size_t run_left;     /* frames until the end of the repeated run */
+	uint64_t run_native; /* native frames of the run so far */
 	const struct cs_frame *run;
 	int digits;
 };
@@ -131,10 +134,13 @@ static void put_doubt(struct cs_text *t, const struct cs_frame *f)
 	else if (f->kind == CS_FRAME_INLINE)
 		doubt = " [inlined]";
 	if (doubt)
-		cs_text_styled(t, f->kind == CS_FRAME_INLINE ? CS_STYLE_DIM : CS_STYLE_DOUBT, doubt);
+		cs_text_styled(t,
+			       f->kind == CS_FRAME_INLINE ? CS_STYLE_DIM : CS_STYLE_DOUBT,
+			       doubt);
 }
 
-static void put_frame(struct cs_text *t, const struct walk *w, const struct cs_frame *f, bool marked)
+static void put_frame(struct cs_text *t, const struct walk *w, const struct cs_frame *f,
+		      bool marked)
 {
 	char number[24];
 
@@ -177,7 +183,8 @@ static void flush_hidden(struct cs_text *t, struct walk *w)
 }
 
 /* Account for frame @f, shown or not, and for the repeats that its run stands for. */
-static void advance(struct cs_text *t, struct walk *w, const struct cs_frame *f, bool shown)
+static void advance(struct cs_text *t, struct walk *w, const struct cs_frame *f,
+		    bool shown)
 {
 	bool native = f->kind == CS_FRAME_NATIVE || f->kind == CS_FRAME_SIGNAL;
 	uint64_t extra;
@@ -211,7 +218,8 @@ static uint64_t last_number(const struct cs_stack_group *group)
 
 	for (size_t i = 0; i < group->n_frames; i++)
 		if (group->frames[i].repeat_period && group->frames[i].repeat_count)
-			n += group->frames[i].repeat_period * (group->frames[i].repeat_count - 1);
+			n += group->frames[i].repeat_period *
+			     (group->frames[i].repeat_count - 1);
 	return n ? n - 1 : 0;
 }
 
@@ -228,8 +236,9 @@ static void put_end(struct cs_text *t, struct walk *w, const struct cs_stack_gro
 		return;
 	begin_remark(t, w);
 	cs_text_printf(t, "the stack cannot be followed further: ");
-	cs_text_put(t, group->stop_text ? group->stop_text : cs_stop_name(group->stop));
-	end_remark(t);
+	cs_text_wrapped(t, (unsigned)w->digits + 5,
+			group->stop_text ? group->stop_text : cs_stop_name(group->stop));
+	cs_text_plain(t);
 }
 
 void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
@@ -241,10 +250,12 @@ void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
 	bool all = t->options->all || n <= view->head + view->tail + 1;
 
 	if (!n)
-		cs_text_printf(t, "  (no frames: the program counter is not in the core)\n");
+		cs_text_printf(t,
+			       "  (no frames: the program counter is not in the core)\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct cs_frame *f = &group->frames[i];
-		bool shown = all || i < view->head || i >= n - view->tail || i == view->marked;
+		bool shown =
+			all || i < view->head || i >= n - view->tail || i == view->marked;
 
 		if (f->repeat_period) {
 			w.run = f;

@@ -2,8 +2,8 @@
 /*
  * Columns, colours and escapes. Knows terminals; refuses to know what is reported.
  *
- * A line that has no room ends in "...". The columns where that goes are held back until it is known
- * whether the line ends there.
+ * A line that has no room ends in "...". The columns where that goes are held back until
+ * it is known whether the line ends there.
  */
 #include "report/text_out.h"
 
@@ -40,7 +40,7 @@ static void put_character(struct cs_text *t, const char *p, size_t len)
 
 	if (t->cut)
 		return;
-	if (!cuts(t) || t->column < room) {
+	if (!cuts(t) || t->whole || t->column < room) {
 		fwrite_unlocked(p, 1, len, t->out);
 		t->column++;
 		return;
@@ -48,7 +48,8 @@ static void put_character(struct cs_text *t, const char *p, size_t len)
 	if (t->column - room >= CUT_COLUMNS || t->held_len + len > sizeof(t->held)) {
 		fputs(CUT, t->out);
 		if (t->options->color)
-			fputs(PLAIN, t->out); /* the held text may have begun or ended a style */
+			fputs(PLAIN,
+			      t->out); /* the held text may have begun or ended a style */
 		t->held_len = 0;
 		t->cut = true;
 		return;
@@ -80,8 +81,9 @@ void cs_text_printf(struct cs_text *t, const char *fmt, ...)
 }
 
 /*
- * The next character of @s as it may be shown: its bytes in @ret and its columns; advances @s. @s must not
- * be at its end. Characters of two columns (CJK) count as one: lines with them may be cut late, not lost.
+ * The next character of @s as it may be shown: its bytes in @ret and its columns;
+ * advances @s. @s must not be at its end. Characters of two columns (CJK) count as one:
+ * lines with them may be cut late, not lost.
  */
 static unsigned next_visible(const char **s, char ret[16])
 {
@@ -101,7 +103,8 @@ static unsigned next_visible(const char **s, char ret[16])
 		return (unsigned)snprintf(ret, 16, "\\t");
 	if (n <= 1)
 		return (unsigned)snprintf(ret, 16, "\\x%02x", *p);
-	/* C1 controls and bidirectional overrides, byte by byte as they are in the core. */
+	/* C1 controls and bidirectional overrides, byte by byte as they are in the core.
+	 */
 	ret[0] = '\0';
 	for (size_t i = 0; i < n && i < 3; i++)
 		snprintf(ret + 4 * i, 16 - 4 * i, "\\x%02x", p[i]);
@@ -199,10 +202,8 @@ static void put_code(struct cs_text *t, const char *code)
 void cs_text_style(struct cs_text *t, enum cs_style style)
 {
 	static const char *const codes[] = {
-		[CS_STYLE_BAD] = "\033[1;31m",
-		[CS_STYLE_HEAD] = "\033[1m",
-		[CS_STYLE_DIM] = "\033[2m",
-		[CS_STYLE_STRONG] = "\033[1m",
+		[CS_STYLE_BAD] = "\033[1;31m", [CS_STYLE_HEAD] = "\033[1m",
+		[CS_STYLE_DIM] = "\033[2m",    [CS_STYLE_STRONG] = "\033[1m",
 		[CS_STYLE_DOUBT] = "\033[33m",
 	};
 
@@ -271,7 +272,8 @@ static void put_bytes(struct cs_text *t, const char *s, size_t len)
 
 void cs_text_wrapped(struct cs_text *t, unsigned indent, const char *s)
 {
-	size_t blanks = 0;  /* before the next word: written with it, dropped where the line is broken */
+	size_t blanks = 0; /* before the next word: written with it, dropped where the
+			      line is broken */
 	bool fresh = true; /* nothing on this line yet but the indent */
 
 	for (; *s; fresh = false) {
@@ -297,6 +299,14 @@ void cs_text_wrapped(struct cs_text *t, unsigned indent, const char *s)
 		s += blanks;
 	}
 	put_plain(t, "\n");
+}
+
+void cs_text_gap(struct cs_text *t, unsigned indent, size_t columns)
+{
+	if (cuts(t) && columns >= cs_text_left(t) && t->column > indent)
+		cs_text_printf(t, "\n%*s", (int)indent, "");
+	else
+		put_plain(t, " ");
 }
 
 size_t cs_text_left(const struct cs_text *t)
@@ -330,7 +340,8 @@ const char *cs_text_count(uint64_t n)
 
 const char *cs_text_size(uint64_t bytes)
 {
-	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB",
+					    "TiB",   "PiB", "EiB"};
 	char *out = number_buffer();
 	uint64_t whole = bytes, rest = 0;
 	size_t unit = 0;
@@ -341,7 +352,8 @@ const char *cs_text_size(uint64_t bytes)
 		unit++;
 	}
 	if (unit)
-		snprintf(out, 40, "%" PRIu64 ".%" PRIu64 " %s", whole, rest * 10 / 1024, units[unit]);
+		snprintf(out, 40, "%" PRIu64 ".%" PRIu64 " %s", whole, rest * 10 / 1024,
+			 units[unit]);
 	else
 		snprintf(out, 40, "%" PRIu64 " %s", whole, units[0]);
 	return out;

@@ -15,7 +15,8 @@ static bool plain_argument(const char *s)
 	return *s && !s[strcspn(s, " \t\n'\"\\$`*?[]{}()<>|&;!#~")];
 }
 
-/* Quoted so that it could be typed again, but for the escapes of what may not reach a terminal. */
+/* Quoted so that it could be typed again, but for the escapes of what may not reach a
+ * terminal. */
 static void put_argument(struct cs_text *t, const char *s)
 {
 	if (plain_argument(s)) {
@@ -30,11 +31,17 @@ static void put_argument(struct cs_text *t, const char *s)
 void cs_text_command(struct cs_text *t, const struct cs_process *p)
 {
 	unsigned start = t->column;
+	size_t columns = 0;
 
 	for (size_t i = 0; i < p->n_command; i++) {
+		columns +=
+			1 + CS_MIN(cs_text_columns(p->command[i]), (size_t)MAX_ARGUMENT);
 		if (i)
-			cs_text_printf(t, " ");
-		if (!t->options->all && t->column - start > MAX_COMMAND) {
+			cs_text_gap(t, start,
+				    CS_MIN(cs_text_columns(p->command[i]),
+					   (size_t)MAX_ARGUMENT) +
+					    2);
+		if (!t->options->all && columns > MAX_COMMAND) {
 			cs_text_printf(t, "... %s more arguments (--all)",
 				       cs_text_count(p->n_command - i));
 			return;
@@ -81,10 +88,14 @@ static void put_versions(struct cs_text *t, const struct cs_analysis *a)
 	for (size_t i = 0; i < a->n_versions; i++) {
 		const struct cs_version *v = &a->versions[i];
 
-		if (i && t->options->all)
+		if (i && t->options->all) {
 			cs_text_label(t, "");
-		else if (i)
-			cs_text_printf(t, ", ");
+		} else if (i) {
+			cs_text_printf(t, ",");
+			cs_text_gap(t, 2 + CS_TEXT_LABEL,
+				    cs_text_columns(v->name) + cs_text_columns(v->value) +
+					    2);
+		}
 		cs_text_put(t, v->name);
 		cs_text_printf(t, " ");
 		cs_text_put_cut(t, v->value, MAX_ARGUMENT);
@@ -104,7 +115,8 @@ static void put_versions(struct cs_text *t, const struct cs_analysis *a)
 static void put_environment(struct cs_text *t, const struct cs_process *p)
 {
 	size_t n = p->n_environment;
-	size_t shown = t->options->all || n <= DEFAULT_VARIABLES + 1 ? n : DEFAULT_VARIABLES;
+	size_t shown =
+		t->options->all || n <= DEFAULT_VARIABLES + 1 ? n : DEFAULT_VARIABLES;
 
 	for (size_t i = 0; i < shown; i++) {
 		cs_text_label(t, i ? "" : "environment");
@@ -119,8 +131,9 @@ static void put_environment(struct cs_text *t, const struct cs_process *p)
 	}
 	if (p->n_environment_hidden) {
 		cs_text_label(t, n ? "" : "environment");
-		cs_text_printf(t, "(%s variables are not on the list of those that are shown)\n",
-			       cs_text_count(p->n_environment_hidden));
+		cs_text_printf(
+			t, "(%s variables are not on the list of those that are shown)\n",
+			cs_text_count(p->n_environment_hidden));
 	}
 }
 
@@ -149,14 +162,16 @@ void cs_text_core(struct cs_text *t, const struct cs_analysis *a)
 	if (in->complete)
 		cs_text_printf(t, ", complete\n");
 	else if (in->expected_bytes > in->bytes && !in->compression)
-		cs_text_printf(t, ", cut off: its headers ask for %s\n", cs_text_size(in->expected_bytes));
+		cs_text_printf(t, ", cut off: its headers ask for %s\n",
+			       cs_text_size(in->expected_bytes));
 	else
 		cs_text_printf(t, ", cut off\n");
 	cs_text_label(t, "of");
-	cs_text_printf(t, "%s", a->process.machine ? a->process.machine : "unknown machine");
+	cs_text_printf(t, "%s",
+		       a->process.machine ? a->process.machine : "unknown machine");
 	if (in->writer)
-		cs_text_printf(t, ", written by %s%s", strcmp(in->writer, "kernel") ? "" : "the ",
-			       in->writer);
+		cs_text_printf(t, ", written by %s%s",
+			       strcmp(in->writer, "kernel") ? "" : "the ", in->writer);
 	cs_text_printf(t, "\n");
 	put_time(t, "written", a->process.core_time);
 	if (!t->options->all || !a->n_timing)
@@ -164,6 +179,7 @@ void cs_text_core(struct cs_text *t, const struct cs_analysis *a)
 	cs_text_label(t, "analysed");
 	cs_text_printf(t, "in %.0f ms", a->total_ms);
 	for (size_t i = 0; i < a->n_timing; i++)
-		cs_text_printf(t, "%s%s %.1f", i ? ", " : " (", a->timing[i].layer, a->timing[i].ms);
+		cs_text_printf(t, "%s%s %.1f", i ? ", " : " (", a->timing[i].layer,
+			       a->timing[i].ms);
 	cs_text_printf(t, ")\n");
 }

@@ -21,26 +21,31 @@ void cs_text_crash(struct cs_text *t, const struct cs_analysis *a);
 void cs_text_crashed_stack(struct cs_text *t, const struct cs_analysis *a);
 
 /** All other threads, folded by equal stacks. Errors: NOMEM. */
-CS_MUST_CHECK struct cs_error *cs_text_threads(struct cs_text *t, const struct cs_analysis *a);
+CS_MUST_CHECK struct cs_error *cs_text_threads(struct cs_text *t,
+					       const struct cs_analysis *a);
 
 void cs_text_process(struct cs_text *t, const struct cs_analysis *a);
 void cs_text_core(struct cs_text *t, const struct cs_analysis *a);
-CS_MUST_CHECK struct cs_error *cs_text_modules(struct cs_text *t, const struct cs_analysis *a);
+CS_MUST_CHECK struct cs_error *cs_text_modules(struct cs_text *t,
+					       const struct cs_analysis *a);
 void cs_text_diagnostics(struct cs_text *t, const struct cs_analysis *a);
 
 /* ---- shared by the sections ---- */
 
 /** The thread that crashed, or NULL. */
 const struct cs_thread *cs_text_crashed_thread(const struct cs_analysis *a);
-/** Index of the frame of @group that a person should look at, or CS_NO_FRAME without frames. */
-size_t cs_text_blamed_frame(const struct cs_analysis *a, const struct cs_stack_group *group);
+/** Index of the frame of @group that a person should look at, or CS_NO_FRAME without
+ * frames. */
+size_t cs_text_blamed_frame(const struct cs_analysis *a,
+			    const struct cs_stack_group *group);
 /** "function at file:line (module)", on the line that is open. */
 void cs_text_place(struct cs_text *t, const struct cs_frame *frame);
 void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
 		    const struct cs_frames_view *view);
 /** `3097701 "worker-1" (openmp-worker)`, on the line that is open. */
 void cs_text_thread_name(struct cs_text *t, const struct cs_thread *thread);
-/** The command as one line, quoted where a shell would need it. */
+/** The command, quoted where a shell would need it; further lines begin at the column it
+ * begins at. */
 void cs_text_command(struct cs_text *t, const struct cs_process *process);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The threads that did not crash, one paragraph for each distinct stack. Knows how many to show; which
- * stack is more interesting than another was decided by whoever sorted the groups.
+ * The threads that did not crash, one paragraph for each distinct stack. Knows how many
+ * to show; which stack is more interesting than another was decided by whoever sorted the
+ * groups.
  */
 #include "report/text_sections.h"
 
@@ -66,7 +67,8 @@ static void collect_names(const struct cs_analysis *a, struct group_names *names
 static void put_group_head(struct cs_text *t, const struct cs_stack_group *group,
 			   const struct group_names *names)
 {
-	size_t n = group->n_tids, shown = t->options->all ? n : CS_MIN(n, (size_t)DEFAULT_TIDS);
+	size_t n = group->n_tids,
+	       shown = t->options->all ? n : CS_MIN(n, (size_t)DEFAULT_TIDS);
 
 	/* One hidden number would be replaced by "... 1 more". */
 	if (n == shown + 1)
@@ -92,8 +94,11 @@ static void put_group_head(struct cs_text *t, const struct cs_stack_group *group
 		cs_text_printf(t, ")");
 	}
 	cs_text_plain(t);
-	for (size_t i = 0; n > 1 && i < shown; i++)
-		cs_text_printf(t, "%s%" PRId32, i ? ", " : ": ", group->tids[i]);
+	for (size_t i = 0; n > 1 && i < shown; i++) {
+		cs_text_printf(t, "%s", i ? "," : ":");
+		cs_text_gap(t, 4, 12); /* the longest number and its comma */
+		cs_text_printf(t, "%" PRId32, group->tids[i]);
+	}
 	if (shown < n)
 		cs_text_printf(t, ", ... %s more", cs_text_count(n - shown));
 	cs_text_printf(t, "\n");
@@ -128,8 +133,9 @@ static void put_groups(struct cs_text *t, const struct cs_analysis *a,
 
 	if (!groups)
 		return;
-	cs_text_heading(t, "%s: %s in %s distinct stack%s", crashed ? "Other threads" : "Threads",
-			cs_text_count(threads), cs_text_count(groups), groups == 1 ? "" : "s");
+	cs_text_heading(t, "%s: %s in %s distinct stack%s",
+			crashed ? "Other threads" : "Threads", cs_text_count(threads),
+			cs_text_count(groups), groups == 1 ? "" : "s");
 	/* A paragraph that says "1 more" is not shorter than the one it hides. */
 	if (groups == DEFAULT_GROUPS + 1)
 		every = true;
@@ -151,7 +157,8 @@ static void put_groups(struct cs_text *t, const struct cs_analysis *a,
 
 struct cs_error *cs_text_threads(struct cs_text *t, const struct cs_analysis *a)
 {
-	CS_CLEANUP(cs_freep) struct group_names *names = calloc(a->n_groups + 1, sizeof(*names));
+	CS_CLEANUP(cs_freep)
+	struct group_names *names = calloc(a->n_groups + 1, sizeof(*names));
 
 	if (!names)
 		return &cs_nomem;
