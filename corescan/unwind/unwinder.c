@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The unwinder's own state: what is known of code addresses, kept across threads.
+ *
+ * Knows for each pc whether it can be executed, whether the kernel's signal trampoline is there and which
+ * row of call frame information governs it. Thousands of threads are parked at the same few addresses, so
+ * a stack of the second thread costs one look-up and a few memory reads a frame.
+ */
+#include "unwind/stepper.h"
+
+#include "base/limits.h"
+
+#include <string.h>
+
+#define FIRST_PCS 4096UL /* entries; a power of two */
+
+bool cs_pc_executable(const struct cs_unwinder *u, uint64_t pc)
+{
+	const struct cs_region *region = cs_mem_region(u->mem, pc);
+
+	if (region)
+		return region->prot & CS_PROT_EXEC;
+	/* A core cut off within its program headers lacks regions; the file mappings still tell. */
+	return cs_modules_find(u->modules, pc) != NULL;
+}
+
+bool cs_pc_after_call(const struct cs_unwinder *u, uint64_t pc)
+{
+	const struct cs_arch *arch = u->arch;
+	uint8_t bytes[16];
+	size_t want = CS_MIN((size_t)arch->max_call_bytes, sizeof(bytes));
+
+	if (pc % arch->insn_align || !cs_pc_executable(u, pc))
+		return false;
+	/* Fewer bytes are enough where the code begins less than the longest call before. */
+	for (; want; want -= CS_MIN(want, (size_t)arch->insn_align))
+		if (cs_mem_read_some(u->mem, pc - want, bytes, want) == want)
+			return arch->call_before(bytes, want);
+	return false;
+}
+
+uint64_t cs_pc_strip(const struct cs_unwinder *u, uint64_t pc)
+{
+	return pc & ~u->pac_mask;
+}
+
+static size_t slot_of(const struct cs_unwinder *u, uint64_t pc, bool exact)
+{
+	size_t i = (size_t)(((pc * 2 + exact) * 0x9e3779b97f4a7c15ULL) >> 32) & u->pcs_mask;
+
+	while (u->pcs[i].used && (u->pcs[i].pc != pc || u->pcs[i].exact != exact))
+		i = (i + 1) & u->pcs_mask;
+	return i;
+}
+
+static void forget_all(struct cs_unwinder *u)
+{
+	memset(u->pcs, 0, (u->pcs_mask + 1) * sizeof(*u->pcs));
+	u->n_pcs = 0;
+	cs_cfi_forget(u->cfi);
+}
+
+/** Twice the room; without memory, or at the limit, all is forgotten instead. */
+static void make_room(struct cs_unwinder *u)
+{
+	size_t old_mask = u->pcs_mask, n = (old_mask + 1) * 2;
+	struct cs_pc *old = u->pcs, *grown;
+
+	grown = n <= CS_MAX_CODE_ADDRESSES ? calloc(n, sizeof(*grown)) : NULL;
+	if (!grown) {
+		forget_all(u);
+		return;
+	}
+	u->pcs = grown;
+	u->pcs_mask = n - 1;
+	for (size_t i = 0; i <= old_mask; i++)
+		if (old[i].used)
+			u->pcs[slot_of(u, old[i].pc, old[i].exact)] = old[i];
+	free(old);
+}
+
+const struct cs_pc *cs_pc_facts(struct cs_unwinder *u, uint64_t pc, bool exact)
+{
+	struct cs_pc *facts = &u->pcs[slot_of(u, pc, exact)];
+	struct cs_pc fresh = {.pc = pc, .exact = exact, .used = true};
+	uint64_t lookup;
+	bool full;
+
+	if (facts->used)
+		return facts;
+	if (u->n_pcs >= u->pcs_mask / 2)
+		make_room(u);
+	fresh.executable = cs_pc_executable(u, pc);
+	if (fresh.executable) {
+		fresh.trampoline = cs_sigframe_at(u, pc);
+		/*
+		 * A return address may lie behind its function, whose last instruction was the call;
+		 * a trampoline was not called, its address is that of its first instruction.
+		 */
+		lookup = pc - !(exact || fresh.trampoline);
+		fresh.row = cs_cfi_row(u->cfi, lookup, &full);
+		if (full) {
+			forget_all(u);
+			fresh.row = cs_cfi_row(u->cfi, lookup, &full);
+		}
+	}
+	facts = &u->pcs[slot_of(u, pc, exact)];
+	*facts = fresh;
+	u->n_pcs++;
+	return facts;
+}
+
+struct cs_error *cs_unwinder_create(struct cs_mem *mem, struct cs_modules *modules,
+				    const struct cs_arch *arch, uint64_t pac_mask,
+				    struct cs_unwinder **ret)
+{
+	CS_CLEANUP(cs_unwinder_destroyp) struct cs_unwinder *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return &cs_nomem;
+	u->mem = mem;
+	u->modules = modules;
+	u->arch = arch;
+	u->pac_mask = pac_mask;
+	u->steppers = CS_STEPPERS_ALL;
+	u->pcs_mask = FIRST_PCS - 1;
+	u->pcs = calloc(FIRST_PCS, sizeof(*u->pcs));
+	if (!u->pcs)
+		return &cs_nomem;
+	CS_TRY(cs_cfi_create(u, &u->cfi));
+	CS_TRY(cs_unw_create(u, &u->unw));
+	*ret = CS_TAKE(u);
+	return NULL;
+}
+
+void cs_unwinder_destroy(struct cs_unwinder *u)
+{
+	if (!u)
+		return;
+	cs_unw_destroy(u->unw);
+	cs_cfi_destroy(u->cfi);
+	free(u->pcs);
+	free(u);
+}
