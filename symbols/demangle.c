@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Readable C++ and Rust names, by libiberty. The only file that knows libiberty; knows nothing of modules
- * or addresses, and refuses to trust a name: symbol tables come from files that a core chose.
+ * Readable C++ and Rust names, by libiberty. The only file that knows libiberty; knows
+ * nothing of modules or addresses, and refuses to trust a name: symbol tables come from
+ * files that a core chose.
  *
- * Three things in libiberty (2.40: cp-demangle.c, rust-demangle.c) are not bounded by the length of the
- * name, and each has its bound here:
+ * Three things in libiberty (2.40: cp-demangle.c, rust-demangle.c) are not bounded by the
+ * length of the name, and each has its bound here:
  *
- * - Substitutions (S0_, T_, Rust's B0_) let 100 bytes stand for gigabytes of text. A print callback cannot
- *   ask the printer to stop, so ours leaves it by longjmp once CS_MAX_DEMANGLED bytes are there. The
- *   printers keep everything on the stack (the tree is ours), so nothing leaks. The one exception is a Rust
- *   punycode identifier, which is unpacked on the heap: see rust_may_leak().
- * - d_find_pack() walks the whole expansion of a pack expansion's pattern and prints nothing, so the bound on
- *   text never stops it. The tree is weighed first: see tree_is_cheap().
- * - Parsing recurses once per type constructor, and printing takes an array of templates times scopes from the
- *   stack. Long names are handled on a thread with a stack of known size, and that product is bounded.
+ * - Substitutions (S0_, T_, Rust's B0_) let 100 bytes stand for gigabytes of text. A
+ * print callback cannot ask the printer to stop, so ours leaves it by longjmp once
+ * CS_MAX_DEMANGLED bytes are there. The printers keep everything on the stack (the tree
+ * is ours), so nothing leaks. The one exception is a Rust punycode identifier, which is
+ * unpacked on the heap: see rust_may_leak().
+ * - d_find_pack() walks the whole expansion of a pack expansion's pattern and prints
+ * nothing, so the bound on text never stops it. The tree is weighed first: see
+ * tree_is_cheap().
+ * - Parsing recurses once per type constructor, and printing takes an array of templates
+ * times scopes from the stack. Long names are handled on a thread with a stack of known
+ * size, and that product is bounded.
  *
- * Options are those with which gdb demangles its minimal symbols, so that names are equal to its `bt`.
+ * Options are those with which gdb demangles its minimal symbols, so that names are equal
+ * to its `bt`.
  */
 #include "symbols/demangle.h"
 
@@ -29,13 +34,16 @@
 
 #define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
-/** Names up to this long are demangled on the caller's stack; it takes less than 1 MiB for them. */
+/** Names up to this long are demangled on the caller's stack; it takes less than 1 MiB
+ * for them. */
 #define SHORT_NAME 1024
-/** Stack for the others: the deepest names of CS_MAX_MANGLED bytes that were tried need under 2 MiB. */
+/** Stack for the others: the deepest names of CS_MAX_MANGLED bytes that were tried need
+ * under 2 MiB. */
 #define STACK_BYTES (8UL << 20)
 /** Steps that searching a tree for argument packs may take. */
 #define MAX_WEIGHT 65536
-/** Templates times scopes, each of 16 bytes of stack in cplus_demangle_print_callback(). */
+/** Templates times scopes, each of 16 bytes of stack in cplus_demangle_print_callback().
+ */
 #define MAX_COPIES 32768
 
 struct job {
@@ -63,7 +71,8 @@ static void collect(const char *text, size_t len, void *arg)
 }
 
 /** Children of a node, as d_find_pack() and the printer walk them; the number of them. */
-static int children(const struct demangle_component *dc, const struct demangle_component *ret[2])
+static int children(const struct demangle_component *dc,
+		    const struct demangle_component *ret[2])
 {
 	int n = 0;
 
@@ -107,7 +116,8 @@ static int children(const struct demangle_component *dc, const struct demangle_c
 
 /** What tree_is_cheap() notes of each node. */
 struct weight {
-	uint32_t size; /* nodes of the subtree, shared ones counted each time; saturated */
+	uint32_t
+		size; /* nodes of the subtree, shared ones counted each time; saturated */
 	uint8_t state; /* 0: new, 1: being weighed, 2: done */
 };
 
@@ -124,7 +134,8 @@ static bool is_inside(const struct weighing *w, const struct demangle_component 
 	return dc >= w->base && (size_t)(dc - w->base) < w->n;
 }
 
-/** Count what makes cplus_demangle_print_callback() take stack, as d_count_templates_scopes() does. */
+/** Count what makes cplus_demangle_print_callback() take stack, as
+ * d_count_templates_scopes() does. */
 static void count_copies(struct weighing *w, const struct demangle_component *dc)
 {
 	const struct demangle_component *child = dc->u.s_binary.left;
@@ -139,8 +150,8 @@ static void count_copies(struct weighing *w, const struct demangle_component *dc
 }
 
 /** All children of node @i are weighed: weigh it. False if it is too heavy. */
-static bool weigh(struct weighing *w, size_t i, const struct demangle_component *const kids[2],
-		  int n)
+static bool weigh(struct weighing *w, size_t i,
+		  const struct demangle_component *const kids[2], int n)
 {
 	const struct demangle_component *dc = &w->base[i];
 	uint32_t size = 1;
@@ -150,8 +161,8 @@ static bool weigh(struct weighing *w, size_t i, const struct demangle_component 
 	w->weights[i] = (struct weight){.size = size, .state = 2};
 	count_copies(w, dc);
 	/*
-	 * In a pattern, d_find_pack() would take the bytes that follow a fixed-point type's length for
-	 * a pointer; no compiler puts one there.
+	 * In a pattern, d_find_pack() would take the bytes that follow a fixed-point
+	 * type's length for a pointer; no compiler puts one there.
 	 */
 	if (dc->type == DEMANGLE_COMPONENT_FIXED_TYPE)
 		return false;
@@ -191,10 +202,12 @@ static bool weigh_all(struct weighing *w, size_t root)
 }
 
 /**
- * True if printing the tree takes time and stack in proportion to the text it makes. @mem is the array
- * that its nodes lie in, two for each byte of the name (cplus_demangle_init_info()).
+ * True if printing the tree takes time and stack in proportion to the text it makes. @mem
+ * is the array that its nodes lie in, two for each byte of the name
+ * (cplus_demangle_init_info()).
  */
-static bool tree_is_cheap(const struct demangle_component *root, const void *mem, size_t len)
+static bool tree_is_cheap(const struct demangle_component *root, const void *mem,
+			  size_t len)
 {
 	struct weighing w = {.base = mem, .n = 2 * len};
 	bool cheap = false;
@@ -211,7 +224,8 @@ static bool tree_is_cheap(const struct demangle_component *root, const void *mem
 static void demangle_cxx(struct job *job)
 {
 	void *mem = NULL;
-	struct demangle_component *tree = cplus_demangle_v3_components(job->symbol, OPTIONS, &mem);
+	struct demangle_component *tree =
+		cplus_demangle_v3_components(job->symbol, OPTIONS, &mem);
 
 	if (tree && tree_is_cheap(tree, mem, strlen(job->symbol)) && !setjmp(job->stop))
 		job->ok = cplus_demangle_print_callback(OPTIONS, tree, collect, job);
@@ -219,8 +233,9 @@ static void demangle_cxx(struct job *job)
 }
 
 /**
- * An identifier with non-ASCII letters ("u" and its length) is unpacked into heap memory that is still
- * held while its text is printed. Leaving then would leak, so such a name must come to its end.
+ * An identifier with non-ASCII letters ("u" and its length) is unpacked into heap memory
+ * that is still held while its text is printed. Leaving then would leak, so such a name
+ * must come to its end.
  */
 static bool rust_may_leak(const char *symbol)
 {
@@ -289,14 +304,16 @@ static const char *plain(struct cs_arena *arena, const char *name, size_t len)
 
 const char *cs_demangle(struct cs_arena *arena, const char *symbol)
 {
-	size_t len = strcspn(symbol, "@"); /* "name@@VERSION" in symbol tables that linkers write */
+	size_t len = strcspn(
+		symbol, "@"); /* "name@@VERSION" in symbol tables that linkers write */
 	CS_CLEANUP(cs_freep) char *name = NULL;
 	struct job job = {0};
 	const char *result;
 
 	if (!len)
 		len = strlen(symbol);
-	if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R') || len > CS_MAX_MANGLED)
+	if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R') ||
+	    len > CS_MAX_MANGLED)
 		return plain(arena, symbol, len);
 	name = strndup(symbol, len);
 	job.out = malloc(CS_MAX_DEMANGLED + 1);
@@ -306,7 +323,8 @@ const char *cs_demangle(struct cs_arena *arena, const char *symbol)
 	}
 	job.symbol = name;
 	job_run(&job, len);
-	result = job.ok && job.len ? plain(arena, job.out, job.len) : plain(arena, name, len);
+	result = job.ok && job.len ? plain(arena, job.out, job.len)
+				   : plain(arena, name, len);
 	free(job.out);
 	return result;
 }

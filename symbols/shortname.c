@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The short form of a demangled function name, for people's eyes: torch's names run to thousands of bytes.
- * Knows the text that libiberty's demanglers print; refuses to guess: text that it cannot follow to the end
- * is returned whole.
+ * The short form of a demangled function name, for people's eyes: torch's names run to
+ * thousands of bytes. Knows the text that libiberty's demanglers print; refuses to guess:
+ * text that it cannot follow to the end is returned whole.
  */
 #include "symbols/demangle.h"
 
@@ -12,27 +12,36 @@
 #include <string.h>
 
 struct parse {
-	const char *p;        /* next byte */
-	struct cs_strbuf out; /* the name so far */
-	bool after_parameters; /* a parameter list was just dropped: qualifiers may follow */
+	const char *p;         /* next byte */
+	struct cs_strbuf out;  /* the name so far */
+	bool after_parameters; /* a parameter list was just dropped: qualifiers may follow
+				*/
 	bool bad;
 };
 
 /** Words that stand before a name and say what it is; kept. */
 static const char *const prefixes[] = {
-	"non-virtual thunk to ", "virtual thunk to ",  "covariant return thunk to ",
-	"guard variable for ",   "reference temporary #", "transaction clone for ",
-	"vtable for ",           "VTT for ",           "typeinfo for ",
-	"typeinfo name for ",    "typeinfo fn for ",   "TLS init function for ",
+	"non-virtual thunk to ",
+	"virtual thunk to ",
+	"covariant return thunk to ",
+	"guard variable for ",
+	"reference temporary #",
+	"transaction clone for ",
+	"vtable for ",
+	"VTT for ",
+	"typeinfo for ",
+	"typeinfo name for ",
+	"typeinfo fn for ",
+	"TLS init function for ",
 	"TLS wrapper function for ",
 };
 
 /** Longest first where one begins another. */
 static const char *const operators[] = {
-	"->*", "<=>", "<<=", ">>=", "()", "[]", "->", "<<", ">>", "<=", ">=", "==",
-	"!=",  "&&",  "||",  "++",  "--", "+=", "-=", "*=", "/=", "%=", "^=", "&=",
-	"|=",  "\"\"", "<",  ">",   "+",  "-",  "*",  "/",  "%",  "^",  "&",  "|",
-	"~",   "!",   "=",   ",",
+	"->*", "<=>", "<<=", ">>=", "()", "[]",   "->", "<<", ">>", "<=",
+	">=",  "==",  "!=",  "&&",  "||", "++",   "--", "+=", "-=", "*=",
+	"/=",  "%=",  "^=",  "&=",  "|=", "\"\"", "<",  ">",  "+",  "-",
+	"*",   "/",   "%",   "^",   "&",  "|",    "~",  "!",  "=",  ",",
 };
 
 static bool begins(const char *s, const char *with)
@@ -42,11 +51,12 @@ static bool begins(const char *s, const char *with)
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/** "operator" as a whole word at @p of text @start; the length of word and symbol, or 0. */
+/** "operator" as a whole word at @p of text @start; the length of word and symbol, or 0.
+ */
 static size_t operator_at(const char *start, const char *p)
 {
 	static const size_t word = sizeof("operator") - 1;
@@ -62,9 +72,9 @@ static size_t operator_at(const char *start, const char *p)
 #define MAX_NESTING 256
 
 /**
- * Length of the bracketed text that begins at @p with one of ( [ { <, or 0 if it never closes. Less-than
- * and greater-than signs of expressions are told from brackets by what encloses them: libiberty
- * puts every such expression in parentheses.
+ * Length of the bracketed text that begins at @p with one of ( [ { <, or 0 if it never
+ * closes. Less-than and greater-than signs of expressions are told from brackets by what
+ * encloses them: libiberty puts every such expression in parentheses.
  */
 static size_t bracketed(const char *p)
 {
@@ -122,7 +132,8 @@ static void take_arguments(struct parse *s)
 	s->after_parameters = false;
 }
 
-/** Rust's "<Type as Trait>" at the start of a path says whose function it is: only its inside is cut. */
+/** Rust's "<Type as Trait>" at the start of a path says whose function it is: only its
+ * inside is cut. */
 static void take_impl(struct parse *s)
 {
 	const char *end = s->p + bracketed(s->p);
@@ -176,8 +187,7 @@ static void take_operator(struct parse *s, const char *start)
 	if (begins(s->p, " new") || begins(s->p, " delete")) {
 		n = begins(s->p, " new") ? 4 : 7;
 		end = s->p + n + (begins(s->p + n, "[]") ? 2 : 0);
-	}
-	else if (*end != '(')
+	} else if (*end != '(')
 		s->bad = true;
 	while (s->p < end && !s->bad) {
 		if (*s->p == '<')
@@ -187,13 +197,16 @@ static void take_operator(struct parse *s, const char *start)
 	}
 }
 
-/** Qualifiers and tags that may follow a parameter list or a name; the length of one at @p, or 0. */
+/** Qualifiers and tags that may follow a parameter list or a name; the length of one at
+ * @p, or 0. */
 static size_t qualifier(const char *p, bool after_parameters)
 {
-	static const char *const words[] = {" const", " volatile", " &&", " &", " noexcept",
-					    " restrict", " transaction_safe"};
+	static const char *const words[] = {
+		" const",    " volatile",        " &&", " &", " noexcept",
+		" restrict", " transaction_safe"};
 
-	if (begins(p, " [clone ") || begins(p, " (.")) /* ".cold" by libiberty, and by LLVM */
+	if (begins(p, " [clone ") ||
+	    begins(p, " (.")) /* ".cold" by libiberty, and by LLVM */
 		return 1 + bracketed(p + 1);
 	if (begins(p, "[abi:"))
 		return bracketed(p);
@@ -203,7 +216,8 @@ static size_t qualifier(const char *p, bool after_parameters)
 	return 0;
 }
 
-/** True if "(" at @p begins the declarator of a function that returns a pointer: "void (*f(int))(char)". */
+/** True if "(" at @p begins the declarator of a function that returns a pointer: "void
+ * (*f(int))(char)". */
 static bool is_declarator(const struct parse *s)
 {
 	const char *p = s->p + 1;
@@ -266,7 +280,8 @@ static bool step(struct parse *s, const char *start)
 	case '(':
 		take_parenthesis(s);
 		return true;
-	case ')': /* closes a declarator: what follows is the parameters of what is returned */
+	case ')': /* closes a declarator: what follows is the parameters of what is
+		     returned */
 		s->bad |= !s->after_parameters;
 		s->p += strlen(s->p);
 		return true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Demangling and short names. Expected texts are those of c++filt and gdb; the hostile names are ones on which
- * c++filt 2.40 runs for minutes or prints megabytes.
+ * Demangling and short names. Expected texts are those of c++filt and gdb; the hostile
+ * names are ones on which c++filt 2.40 runs for minutes or prints megabytes.
  */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "base/limits.h"
 #include "symbols/demangle.h"
@@ -38,7 +38,8 @@ static void names_read_as_in_gdb(void **state)
 		{"main", "main"},
 		{"_Z1fv", "f()"},
 		{"_Z3fooi.cold", "foo(int) [clone .cold]"},
-		{"_Z3fooi.constprop.0.isra.0", "foo(int) [clone .constprop.0] [clone .isra.0]"},
+		{"_Z3fooi.constprop.0.isra.0",
+		 "foo(int) [clone .constprop.0] [clone .isra.0]"},
 		{"PyEval_EvalFrame.part.1", "PyEval_EvalFrame.part.1"},
 		{"malloc@@GLIBC_2.2.5", "malloc"},
 		{"_Z1fi@VERS_1", "f(int)"},
@@ -49,7 +50,8 @@ static void names_read_as_in_gdb(void **state)
 		{"_Z5printIiEvT_", "void print<int>(int)"},
 		{"_ZN12_GLOBAL__N_11gEv", "(anonymous namespace)::g()"},
 		{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const"},
-		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+		 "core::fmt::Write::write_fmt"},
 		{"_RNvC6_123foo3bar", "123foo::bar"},
 		{"_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>"},
 		{"_Znwm", "operator new(unsigned long)"},
@@ -93,7 +95,8 @@ static void substitution(unsigned n, char *out)
 		sprintf(out, "S%c%c_", digits[(n - 1) / 36], digits[(n - 1) % 36]);
 }
 
-/** @prefix and a function type in which every level has the one below twice: 2^levels nodes. */
+/** @prefix and a function type in which every level has the one below twice: 2^levels
+ * nodes. */
 static char *doubling(const char *prefix, unsigned levels, unsigned first)
 {
 	char *text = calloc(1, 4096), sub[8];
@@ -124,7 +127,8 @@ static void bombs_of_text_are_left_alone(void **state)
 {
 	char *few = doubling("_Z1f", 6, 0), *bomb = doubling("_Z1f", 40, 0);
 
-	assert_string_not_equal(cs_demangle(*state, few), few); /* the same shape, small: fine */
+	assert_string_not_equal(cs_demangle(*state, few),
+				few); /* the same shape, small: fine */
 	assert_refused_quickly(*state, bomb);
 	free(few);
 	free(bomb);
@@ -132,7 +136,8 @@ static void bombs_of_text_are_left_alone(void **state)
 
 static void bombs_that_print_nothing_are_left_alone(void **state)
 {
-	/* An empty argument pack whose pattern has 2^30 nodes: searched for a pack, never printed. */
+	/* An empty argument pack whose pattern has 2^30 nodes: searched for a pack, never
+	 * printed. */
 	for (unsigned first = 0; first < 3; first++) {
 		char *bomb = doubling("_Z1fIJEEvDp", 30, first);
 
@@ -152,8 +157,10 @@ static void rust_doubling(const char *head, int levels, char *out)
 	for (int i = 0; i < levels; i++) {
 		char back[8];
 
-		/* positions count from behind "_R"; "B_" is 0, so n is written as n - 1 */
-		sprintf(back, "B%c%c_", base62[(target - 1) / 62], base62[(target - 1) % 62]);
+		/* positions count from behind "_R"; "B_" is 0, so n is written as n - 1
+		 */
+		sprintf(back, "B%c%c_", base62[(target - 1) / 62],
+			base62[(target - 1) % 62]);
 		target = at - 2;
 		at += (size_t)sprintf(out + at, "T%s%sE", back, back);
 	}
@@ -177,8 +184,9 @@ static void rust_bombs_are_left_alone(void **state)
 
 static void deep_names_do_not_exhaust_the_stack(void **state)
 {
-	static const char *const links[] = {"P", "F", "Z1g", "N1a", "1aI", "A_", "M1a", "K", "Dp", "DTcv",
-					    "Xng", "RT_", "1aIRT_", "LZ", "cv"};
+	static const char *const links[] = {"P",   "F",   "Z1g",    "N1a", "1aI",
+					    "A_",  "M1a", "K",      "Dp",  "DTcv",
+					    "Xng", "RT_", "1aIRT_", "LZ",  "cv"};
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
 		size_t len = strlen(links[i]), n = (CS_MAX_MANGLED - 4) / len;
@@ -196,7 +204,8 @@ static void deep_names_do_not_exhaust_the_stack(void **state)
 
 static void long_real_names_are_demangled(void **state)
 {
-	/* f(Outer<Outer<...>>), 200 deep: 1,605 bytes, more than libiberty takes by default */
+	/* f(Outer<Outer<...>>), 200 deep: 1,605 bytes, more than libiberty takes by
+	 * default */
 	char text[4096] = "_Z1f", tail[512] = "";
 
 	for (int i = 0; i < 200; i++)
@@ -230,10 +239,13 @@ static void short_names(void **state)
 		{"void print<unsigned>(int)", "print<...>"},
 		{"std::vector<int, std::allocator<int> >::push_back(int const&)",
 		 "std::vector<...>::push_back"},
-		{"std::vector<int, std::allocator<int> >::operator[](unsigned long) const",
+		{"std::vector<int, std::allocator<int> >::operator[](unsigned long) "
+		 "const",
 		 "std::vector<...>::operator[]"},
-		{"bool std::operator< <char, int>(a<b> const&, a<b> const&)", "std::operator< <...>"},
-		{"std::ostream& operator<< <char, int>(std::ostream&)", "operator<< <...>"},
+		{"bool std::operator< <char, int>(a<b> const&, a<b> const&)",
+		 "std::operator< <...>"},
+		{"std::ostream& operator<< <char, int>(std::ostream&)",
+		 "operator<< <...>"},
 		{"operator<(A const&, B const&)", "operator<"},
 		{"A::operator->() const", "A::operator->"},
 		{"A::operator->*(int)", "A::operator->*"},
@@ -242,14 +254,18 @@ static void short_names(void **state)
 		{"A::operator()(int) const", "A::operator()"},
 		{"void A::operator()<int, long>(int) const &", "A::operator()<...>"},
 		{"A::operator bool() const", "A::operator bool"},
-		{"A::operator std::vector<int, x>() const", "A::operator std::vector<...>"},
+		{"A::operator std::vector<int, x>() const",
+		 "A::operator std::vector<...>"},
 		{"A::operator void (*)(int)() const", "A::operator void (*)(int)"},
 		{"operator new(unsigned long)", "operator new"},
-		{"operator new[](unsigned long, std::nothrow_t const&)", "operator new[]"},
+		{"operator new[](unsigned long, std::nothrow_t const&)",
+		 "operator new[]"},
 		{"operator delete(void*)", "operator delete"},
 		{"operator\"\" _km(long double)", "operator\"\" _km"},
-		{"main::{lambda(int)#1}::operator()(int) const", "main::{lambda}::operator()"},
-		{"a::(anonymous namespace)::f(b::c const&)::{lambda()#2}::operator()() const",
+		{"main::{lambda(int)#1}::operator()(int) const",
+		 "main::{lambda}::operator()"},
+		{"a::(anonymous namespace)::f(b::c const&)::{lambda()#2}::operator()() "
+		 "const",
 		 "a::(anonymous namespace)::f::{lambda}::operator()"},
 		{"f(int) [clone .cold]", "f"},
 		{"f(int) [clone .isra.0] [clone .cold]", "f"},
@@ -260,7 +276,8 @@ static void short_names(void **state)
 		{"f(void (*)(int), int (&)[3])", "f"},
 		{"c10::f<A (B)>::g<A (B)>(c<&A::operator< >)", "c10::f<...>::g<...>"},
 		{"x<&(A::operator->(int))>::y()", "x<...>::y"},
-		{"non-virtual thunk to A<int, int>::f(int)", "non-virtual thunk to A<...>::f"},
+		{"non-virtual thunk to A<int, int>::f(int)",
+		 "non-virtual thunk to A<...>::f"},
 		{"guard variable for f(int)::x", "guard variable for f::x"},
 		{"<alloc::vec::Vec<u8, A> as core::ops::drop::Drop>::drop",
 		 "<alloc::vec::Vec<...> as core::ops::drop::Drop>::drop"},
