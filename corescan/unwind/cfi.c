@@ -41,7 +41,7 @@ struct cs_cfi_row {
 	int64_t cfa_offset;
 	const Dwarf_Op *cfa_ops;
 	uint64_t bias;
-	struct rule rules[];
+	const struct rule *rules; /* behind the row itself */
 };
 
 /** The tables of one module, opened when the first pc in it is looked up. */
@@ -324,7 +324,7 @@ static struct cs_cfi_row *compile(struct cs_cfi *cfi, Dwarf_Frame *frame, uint64
 		return NULL;
 	*full_ret = false;
 	*row = draft.row;
-	memcpy(row->rules, draft.rules, rules);
+	row->rules = memcpy(row + 1, draft.rules, rules);
 	return row;
 }
 

@@ -179,7 +179,8 @@ static enum cs_found step(struct walk *w, struct cs_caller *ret)
 
 		if (usable & steppers[i].bit)
 			found = judge(w, steppers[i].step(u, &w->at, ret), ret);
-		if (found != CS_FOUND_NOTHING)
+		/* A good method that leads in circles is not to be helped by a worse one. */
+		if (found != CS_FOUND_NOTHING || w->stop == CS_STOP_CYCLE || w->stop == CS_STOP_LIMIT)
 			return found;
 	}
 	if (w->at.known && !w->at.row && is_entry(u, w->at.pc))
