@@ -3,11 +3,12 @@
  * Demangling and short names. Expected texts are those of c++filt and gdb; the hostile
  * names are ones on which c++filt 2.40 runs for minutes or prints megabytes.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include "base/limits.h"
 #include "symbols/demangle.h"

@@ -4,11 +4,12 @@
  * objdump; addresses are worked out by hand for a process whose register of DWARF number
  * n holds n * 0x1000.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include "symbols/disasm.h"
 
