@@ -5,13 +5,17 @@
 
 #include "corescan/analysis.h"
 
-/** A crash in a worker thread that uses every field of the model and every kind of frame. */
+/** A crash in a worker thread that uses every field of the model and every kind of frame.
+ */
 const struct cs_analysis *sample_crash(void);
-/** abort() in a recursion of 80,000 frames: the machinery above the one to blame, folded frames. */
+/** abort() in a recursion of 80,000 frames: the machinery above the one to blame, folded
+ * frames. */
 const struct cs_analysis *sample_abort(void);
-/** A gcore of a running process of which little is known: absent fields, eight stacks, a cut-off file. */
+/** A gcore of a running process of which little is known: absent fields, eight stacks, a
+ * cut-off file. */
 const struct cs_analysis *sample_running(void);
-/** Terminal escapes, invalid UTF-8, bidirectional overrides and newlines in every text. */
+/** Terminal escapes, invalid UTF-8, bidirectional overrides and newlines in every text.
+ */
 const struct cs_analysis *sample_hostile(void);
 /** @n threads that share one stack of 20 frames. The caller frees it with free(). */
 struct cs_analysis *sample_parked(size_t n);

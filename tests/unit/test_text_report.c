@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The text report against golden files, so that a change of its look is a diff that is
+ * reviewed. After an intended change: CORESCAN_UPDATE_GOLDEN=1 ctest -R
+ * unit.test_text_report
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "report/report.h"
+#include "report/text_out.h"
+#include "sample_analysis.h"
+
+#include <string.h>
+
+struct page {
+	char *text;
+	size_t len;
+};
+
+static struct page render(const struct cs_analysis *a, struct cs_text_options options)
+{
+	struct page page = {0};
+	FILE *out = open_memstream(&page.text, &page.len);
+
+	assert_non_null(out);
+	assert_null(cs_report_text(a, &options, out));
+	fclose(out);
+	return page;
+}
+
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t cap = 0;
+	ssize_t n;
+
+	if (!file)
+		return NULL;
+	n = getdelim(&text, &cap, '\0', file);
+	fclose(file);
+	return n >= 0 ? text : (free(text), NULL);
+}
+
+static void check_golden(const char *name, const struct cs_analysis *a,
+			 struct cs_text_options options)
+{
+	struct page page = render(a, options);
+	char path[512], *want;
+
+	snprintf(path, sizeof(path), "%s/%s.txt", GOLDEN_DIR, name);
+	if (getenv("CORESCAN_UPDATE_GOLDEN")) {
+		FILE *file = fopen(path, "we");
+
+		assert_non_null(file);
+		assert_int_equal(fwrite(page.text, 1, page.len, file), page.len);
+		assert_int_equal(fclose(file), 0);
+	}
+	want = read_file(path);
+	assert_non_null(want);
+	assert_string_equal(page.text, want);
+	free(want);
+	free(page.text);
+}
+
+static void test_golden(void **state)
+{
+	(void)state;
+	check_golden("crash", sample_crash(), (struct cs_text_options){0});
+	check_golden("crash-80-columns", sample_crash(),
+		     (struct cs_text_options){.width = 80});
+	check_golden("crash-all", sample_crash(), (struct cs_text_options){.all = true});
+	check_golden("crash-modules", sample_crash(),
+		     (struct cs_text_options){.modules = true});
+	check_golden("abort", sample_abort(), (struct cs_text_options){0});
+	check_golden("running", sample_running(), (struct cs_text_options){.width = 80});
+	check_golden("running-threads", sample_running(),
+		     (struct cs_text_options){.threads = true});
+	check_golden("hostile", sample_hostile(), (struct cs_text_options){0});
+}
+
+/* No byte may drive a terminal, whatever the options; without colours there is no escape
+ * at all. */
+static void check_safe(const struct cs_analysis *a, struct cs_text_options options)
+{
+	struct page page = render(a, options);
+	const unsigned char *p = (const unsigned char *)page.text;
+
+	for (size_t i = 0; i < page.len;) {
+		size_t n = cs_utf8_sequence(p + i, page.len - i);
+
+		assert_true(n > 0);
+		assert_true(p[i] == '\n' || cs_text_is_safe(p + i, n));
+		i += n;
+	}
+	free(page.text);
+}
+
+static void test_hostile_text_is_safe(void **state)
+{
+	(void)state;
+	for (unsigned width = 0; width < 140; width++) {
+		check_safe(sample_hostile(), (struct cs_text_options){.width = width});
+		check_safe(sample_crash(), (struct cs_text_options){.width = width});
+	}
+	check_safe(sample_hostile(), (struct cs_text_options){.all = true, .width = 80});
+	check_safe(sample_hostile(),
+		   (struct cs_text_options){.modules = true, .threads = true});
+}
+
+/* Colours: only our own few codes, and the text between them is the one without colours.
+ */
+static void test_color_changes_no_text(void **state)
+{
+	(void)state;
+	for (unsigned width = 0; width < 140; width += 7) {
+		struct page plain =
+			render(sample_crash(), (struct cs_text_options){.width = width});
+		struct page color =
+			render(sample_crash(),
+			       (struct cs_text_options){.width = width, .color = true});
+		char *out = color.text;
+		size_t codes = 0;
+
+		for (const char *p = color.text; *p;) {
+			if (*p == '\033') {
+				assert_int_equal(p[1], '[');
+				p += 2 + strspn(p + 2, "0123456789;");
+				assert_int_equal(*p++, 'm');
+				codes++;
+				continue;
+			}
+			*out++ = *p++;
+		}
+		*out = '\0';
+		assert_true(codes > 10);
+		assert_string_equal(color.text, plain.text);
+		free(plain.text);
+		free(color.text);
+	}
+}
+
+/* Frames and facts are cut to the width; only words that cannot be broken may be wider.
+ */
+static void test_width_is_kept(void **state)
+{
+	struct page page = render(sample_crash(), (struct cs_text_options){.width = 60});
+
+	(void)state;
+	for (char *line = strtok(page.text, "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 60);
+	free(page.text);
+}
+
+static void test_line_of_exact_width_is_not_cut(void **state)
+{
+	const struct cs_text_options options = {.width = 20};
+	struct page page = {0};
+	FILE *out = open_memstream(&page.text, &page.len);
+	struct cs_text t = {.out = out, .options = &options};
+
+	(void)state;
+	cs_text_put(&t, "01234567890123456789");
+	cs_text_printf(&t, "\n");
+	cs_text_put(&t, "012345678901234567890");
+	cs_text_printf(&t, "\n");
+	fclose(out);
+	assert_string_equal(page.text, "01234567890123456789\n01234567890123456...\n");
+	free(page.text);
+}
+
+static void test_folded_frames_keep_their_numbers(void **state)
+{
+	struct page page = render(sample_abort(), (struct cs_text_options){0});
+
+	(void)state;
+	/* 5 frames, then 3 frames 26,664 times, then 1 frame 5 times, then main: 80,002.
+	 */
+	assert_non_null(strstr(page.text, "#80002  main at src/parse.c:120\n"));
+	assert_non_null(strstr(page.text, "the 3 frames above repeat 26,664 times"));
+	free(page.text);
+}
+
+static void test_numbers_for_people(void **state)
+{
+	(void)state;
+	assert_string_equal(cs_text_count(0), "0");
+	assert_string_equal(cs_text_count(999), "999");
+	assert_string_equal(cs_text_count(1000), "1,000");
+	assert_string_equal(cs_text_count(UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(cs_text_size(1023), "1023 bytes");
+	assert_string_equal(cs_text_size(1536), "1.5 KiB");
+	assert_string_equal(cs_text_size(UINT64_MAX), "15.9 EiB");
+}
+
+static void test_failed_stream_is_an_error(void **state)
+{
+	FILE *full = fopen("/dev/full", "we");
+	struct cs_text_options options = {0};
+	struct cs_error *err;
+
+	(void)state;
+	if (!full)
+		skip();
+	err = cs_report_text(sample_crash(), &options, full);
+	assert_non_null(err);
+	assert_int_equal(cs_error_code(err), CS_ERR_OS);
+	cs_error_destroy(err);
+	fclose(full);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_hostile_text_is_safe),
+		cmocka_unit_test(test_color_changes_no_text),
+		cmocka_unit_test(test_width_is_kept),
+		cmocka_unit_test(test_line_of_exact_width_is_not_cut),
+		cmocka_unit_test(test_folded_frames_keep_their_numbers),
+		cmocka_unit_test(test_numbers_for_people),
+		cmocka_unit_test(test_failed_stream_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
