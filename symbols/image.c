@@ -19,7 +19,8 @@ void cs_elf_image_deinit(struct cs_elf_image *image)
 	if (image->elf)
 		elf_end(image->elf);
 	if (image->map)
-		munmap(image->map, image->map_size);
+		munmap(image->map, image->size);
+	free(image->heap);
 	cs_file_close(image->file);
 	*image = (struct cs_elf_image){0};
 }
@@ -120,7 +121,7 @@ void cs_mod_memory_image(struct cs_mod *mod, struct cs_elf_image *image)
 	}
 	put_headers(&mod->head, map, size);
 	image->map = map;
-	image->map_size = size;
+	image->size = size;
 	image->elf = elf_memory(map, size);
 	if (image->elf && elf_kind(image->elf) == ELF_K_ELF)
 		return;

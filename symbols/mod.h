@@ -21,8 +21,9 @@ struct cs_elf_image {
 	bool tried;
 	Elf *elf;
 	struct cs_file *file; /* owned, or NULL */
-	void *map;            /* anonymous mapping, owned, or NULL */
-	size_t map_size;
+	void *map;            /* anonymous mapping of `size` bytes, owned, or NULL */
+	uint8_t *heap;        /* or memory of malloc(), owned */
+	size_t size;
 };
 
 struct cs_mod {

@@ -34,6 +34,9 @@
 #define CS_MAX_MANGLED 16384UL                /* bytes of a mangled name that is demangled */
 #define CS_MAX_DEMANGLED 65536UL              /* bytes of a demangled name */
 #define CS_MAX_INLINES 64UL                   /* inlined calls at one pc */
+#define CS_MAX_DIES 16777216UL                /* debug information entries looked at for one address */
+#define CS_MAX_DIE_DEPTH 200UL                /* depth of nested scopes in debug information */
+#define CS_MAX_UNITS 1048576UL                /* address ranges of one module's compilation units */
 #define CS_MAX_CFI_OPS 512UL                  /* operations evaluated of one DWARF expression */
 #define CS_MAX_CFI_STACK 64UL                 /* values on the stack of one DWARF expression */
 #define CS_MAX_CFI_ROW_BYTES (64UL << 20)     /* bytes of decoded call frame rows kept at once */
@@ -45,6 +48,7 @@
 #define CS_MAX_STACK_SWITCHES 64UL            /* signal frames of one stack that lead to another stack */
 #define CS_MAX_LIBUNWIND_STEPS 65536UL        /* frames of one process for which libunwind is asked */
 #define CS_MAX_LIBUNWIND_READS 65536UL        /* words that libunwind reads for one frame */
+#define CS_MAX_DEBUG_FILE (8UL << 30)          /* bytes of a debug file whose CRC is worked out */
 #define CS_MAX_DEBUGDATA (64UL << 20)         /* bytes of one unpacked .gnu_debugdata */
 #define CS_MAX_MEMORY_IMAGE (256UL << 20)     /* bytes of a module's image rebuilt from the core */
 #define CS_MAX_LIBRARY_FILES 200000UL         /* files looked at in one --lib-path folder */
