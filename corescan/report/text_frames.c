@@ -20,12 +20,11 @@
 
 /* State while walking a group's frames. */
 struct walk {
-	uint64_t number;     /* of the next frame, as if nothing were folded */
-	uint64_t native;     /* native frames so far, repeats included */
-	uint64_t hidden;     /* frames left out since the last line */
-	size_t run_left;     /* frames until the end of the repeated run */
-	uint64_t run_native; /* native frames of the run so far */
+	uint64_t number; /* of the next frame, as if nothing were folded */
+	uint64_t hidden; /* frames left out since the last line */
+	size_t run_left; /* frames until the end of the repeated run */
 	const struct cs_frame *run;
+	uint64_t missing; /* frames that were counted but are not in the group */
 	int digits;
 };
 
@@ -142,9 +141,10 @@ static void put_doubt(struct cs_text *t, const struct cs_frame *f)
 static void put_frame(struct cs_text *t, const struct walk *w, const struct cs_frame *f,
 		      bool marked)
 {
-	char number[24];
+	char number[24] = "";
 
-	snprintf(number, sizeof(number), "#%" PRIu64, w->number);
+	if (f->kind != CS_FRAME_GAP)
+		snprintf(number, sizeof(number), "#%" PRIu64, w->number);
 	cs_text_style(t, marked ? CS_STYLE_STRONG : CS_STYLE_DIM);
 	cs_text_printf(t, "%s%-*s  ", marked ? "> " : "  ", w->digits + 1, number);
 	cs_text_plain(t);
@@ -182,23 +182,29 @@ static void flush_hidden(struct cs_text *t, struct walk *w)
 	w->hidden = 0;
 }
 
-/* Account for frame @f, shown or not, and for the repeats that its run stands for. */
+static bool is_native(const struct cs_frame *f)
+{
+	return f->kind == CS_FRAME_NATIVE || f->kind == CS_FRAME_SIGNAL;
+}
+
+/* Account for frame @f, shown or not, and for those that it or its run stand for. */
 static void advance(struct cs_text *t, struct walk *w, const struct cs_frame *f,
 		    bool shown)
 {
-	bool native = f->kind == CS_FRAME_NATIVE || f->kind == CS_FRAME_SIGNAL;
 	uint64_t extra;
 
-	w->number++;
-	w->native += native;
-	w->run_native += native;
-	if (!w->run_left || --w->run_left)
+	if (f->kind == CS_FRAME_GAP) {
+		w->number += w->missing;
+		w->missing = 0; /* said by the gap itself */
+	} else {
+		w->number++;
+	}
+	if (!w->run_left || --w->run_left || !w->run->repeat_count)
 		return;
-	extra = w->run->repeat_count ? w->run->repeat_count - 1 : 0;
-	w->native += extra * w->run_native;
-	w->number += extra * w->run->repeat_period;
+	extra = (w->run->repeat_count - 1) * w->run->repeat_period;
+	w->number += extra;
 	if (!shown) {
-		w->hidden += extra * w->run->repeat_period;
+		w->hidden += extra;
 		return;
 	}
 	begin_remark(t, w);
@@ -212,24 +218,40 @@ static void advance(struct cs_text *t, struct walk *w, const struct cs_frame *f,
 	end_remark(t);
 }
 
-static uint64_t last_number(const struct cs_stack_group *group)
+/* Frames of the group as if nothing were folded: all of them, and the native ones. */
+static uint64_t count_frames(const struct cs_stack_group *group, uint64_t *ret_native)
 {
-	uint64_t n = group->n_frames;
+	uint64_t n = 0, run_native = 0;
+	const struct cs_frame *run = NULL;
+	size_t left = 0;
 
-	for (size_t i = 0; i < group->n_frames; i++)
-		if (group->frames[i].repeat_period && group->frames[i].repeat_count)
-			n += group->frames[i].repeat_period *
-			     (group->frames[i].repeat_count - 1);
-	return n ? n - 1 : 0;
+	*ret_native = 0;
+	for (size_t i = 0; i < group->n_frames; i++) {
+		const struct cs_frame *f = &group->frames[i];
+
+		if (f->repeat_period) {
+			run = f;
+			left = f->repeat_period;
+			run_native = 0;
+		}
+		n += f->kind != CS_FRAME_GAP;
+		run_native += is_native(f);
+		*ret_native += is_native(f);
+		if (left && !--left && run->repeat_count) {
+			n += (run->repeat_count - 1) * run->repeat_period;
+			*ret_native += (run->repeat_count - 1) * run_native;
+		}
+	}
+	return n;
 }
 
 static void put_end(struct cs_text *t, struct walk *w, const struct cs_stack_group *group)
 {
 	flush_hidden(t, w);
-	if (group->total_frames > w->native) {
+	if (w->missing) {
 		begin_remark(t, w);
 		cs_text_printf(t, "... %s further frames were counted but not kept",
-			       cs_text_count(group->total_frames - w->native));
+			       cs_text_count(w->missing));
 		end_remark(t);
 	}
 	if (group->stop == CS_STOP_BOTTOM)
@@ -244,11 +266,15 @@ static void put_end(struct cs_text *t, struct walk *w, const struct cs_stack_gro
 void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
 		    const struct cs_frames_view *view)
 {
-	struct walk w = {.digits = snprintf(NULL, 0, "%" PRIu64, last_number(group))};
 	size_t n = group->n_frames;
+	uint64_t native, numbers = count_frames(group, &native);
+	struct walk w = {0};
 	/* One line saying that one frame is hidden would be no shorter. */
 	bool all = t->options->all || n <= view->head + view->tail + 1;
 
+	if (group->total_frames > native)
+		w.missing = group->total_frames - native;
+	w.digits = snprintf(NULL, 0, "%" PRIu64, CS_MAX(numbers + w.missing, 1UL) - 1);
 	if (!n)
 		cs_text_printf(t,
 			       "  (no frames: the program counter is not in the core)\n");
@@ -260,13 +286,12 @@ void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
 		if (f->repeat_period) {
 			w.run = f;
 			w.run_left = f->repeat_period;
-			w.run_native = 0;
 		}
 		if (shown) {
 			flush_hidden(t, &w);
 			put_frame(t, &w, f, i == view->marked);
 		} else {
-			w.hidden++;
+			w.hidden += f->kind == CS_FRAME_GAP ? w.missing : 1;
 		}
 		advance(t, &w, f, shown);
 	}

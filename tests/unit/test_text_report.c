@@ -187,6 +187,36 @@ static void test_folded_frames_keep_their_numbers(void **state)
 	free(page.text);
 }
 
+/* Frames that were counted but not kept are where the gap is, and the numbers after it
+ * know of them. */
+static void test_gap_keeps_numbers(void **state)
+{
+	static const struct cs_frame frames[] = {
+		{.kind = CS_FRAME_NATIVE, .function = "inner"},
+		{.kind = CS_FRAME_GAP, .function = "57 frames left out"},
+		{.kind = CS_FRAME_NATIVE, .function = "outer"},
+	};
+	struct cs_stack_group group = *sample_abort()->groups;
+	struct cs_thread thread = *sample_abort()->threads;
+	struct cs_analysis a = *sample_abort();
+	struct page page;
+
+	(void)state;
+	group.frames = frames;
+	group.n_frames = CS_COUNT(frames);
+	group.total_frames = 59;
+	thread.group = &group;
+	a.groups = &group;
+	a.threads = &thread;
+	page = render(&a, (struct cs_text_options){0});
+	assert_non_null(strstr(page.text,
+			       "> #0   inner\n"
+			       "       <frames are missing here: 57 frames left out>\n"
+			       "  #58  outer\n"));
+	assert_null(strstr(page.text, "not kept"));
+	free(page.text);
+}
+
 static void test_numbers_for_people(void **state)
 {
 	(void)state;
@@ -224,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_width_is_kept),
 		cmocka_unit_test(test_line_of_exact_width_is_not_cut),
 		cmocka_unit_test(test_folded_frames_keep_their_numbers),
+		cmocka_unit_test(test_gap_keeps_numbers),
 		cmocka_unit_test(test_numbers_for_people),
 		cmocka_unit_test(test_failed_stream_is_an_error),
 	};
