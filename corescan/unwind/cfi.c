@@ -278,6 +278,8 @@ static bool compile_cfa(struct cs_cfi *cfi, Dwarf_Frame *frame, struct cs_cfi_ro
 static bool compile_register(struct cs_cfi *cfi, Dwarf_Frame *frame, unsigned reg,
 			     struct draft *draft)
 {
+	const struct cs_arch *arch = cfi->u->arch;
+	uint64_t kept = arch->callee_saved | (arch->link < 0 ? 0 : 1ULL << arch->link);
 	Dwarf_Op mem[3], *ops;
 	size_t n;
 
@@ -285,7 +287,11 @@ static bool compile_register(struct cs_cfi *cfi, Dwarf_Frame *frame, unsigned re
 		return true; /* unknown */
 	if (n)
 		return compile_rule(cfi, reg, ops, n, draft);
-	if (!ops)
+	/*
+	 * What the tables leave open is the ABI's to say, and libdw 0.188 has x86-64's wrong: it keeps
+	 * rax and loses rbx (backends/x86_64_cfi.c names register 0 where it means rbx, 3).
+	 */
+	if (kept >> reg & 1 && (reg != arch->ra || !ops))
 		draft->row.same |= 1ULL << reg;
 	return true;
 }

@@ -31,6 +31,7 @@ struct cs_unw {
 	/* The frame at hand. */
 	const struct cs_cursor *in;
 	size_t reads;
+	bool described; /* the tables have an entry for it */
 	uint64_t unreadable; /* first address that could not be read; 0: none */
 };
 
@@ -86,11 +87,15 @@ static bool find_table(struct cs_unw *unw, uint64_t ip, unw_dyn_info_t *ret)
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need_info,
 			  void *arg)
 {
+	struct cs_unw *unw = arg;
 	unw_dyn_info_t di;
+	int rc;
 
-	if (!find_table(arg, ip, &di))
+	if (!find_table(unw, ip, &di))
 		return -UNW_ENOINFO;
-	return UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need_info, arg);
+	rc = UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need_info, arg);
+	unw->described = rc == 0;
+	return rc;
 }
 
 /** Taken from a pool of libunwind's own; it has no call to give it back. */
@@ -239,11 +244,14 @@ enum cs_found cs_unw_step(struct cs_unwinder *u, const struct cs_cursor *in,
 	unw->steps++;
 	unw->in = in;
 	unw->reads = 0;
+	unw->described = false;
 	unw->unreadable = 0;
 	if (unw_init_remote(&cursor, unw->space, unw) != 0)
 		return CS_FOUND_NOTHING;
 	rc = unw_step(&cursor);
 	ret->address = unw->unreadable;
+	if (!unw->described)
+		return CS_FOUND_NOTHING; /* whatever it says now is a guess */
 	if (rc < 0)
 		return unw->unreadable ? CS_FOUND_UNREADABLE : CS_FOUND_NOTHING;
 	if (rc == 0)

@@ -325,14 +325,14 @@ static uint64_t table_value(const struct cs_vet *vet, size_t i, size_t which)
  */
 static bool search(const struct cs_vet *vet, uint64_t addr, uint64_t *ret)
 {
-	size_t lo = 0, hi = cs_buf_left(&vet->table) / ENTRY_BYTES;
+	size_t n = cs_buf_left(&vet->table) / ENTRY_BYTES, lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
 		if (addr < table_value(vet, mid, 0)) {
 			hi = mid;
-		} else if (lo + 1 < hi && addr >= table_value(vet, mid + 1, 0)) {
+		} else if (mid + 1 < n && addr >= table_value(vet, mid + 1, 0)) {
 			lo = mid + 1;
 		} else {
 			*ret = table_value(vet, mid, 1) - vet->frames_vaddr;
