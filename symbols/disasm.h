@@ -25,6 +25,10 @@ struct cs_insn {
 	uint64_t implicit_address;
 	char implicit[160];
 	enum cs_access implicit_access;
+	/* Value of its one register operand, where it has no other ("call *%rax", "idiv
+	 * %ecx"). */
+	bool value_known;
+	uint64_t value;
 	const char *isa; /* instruction set extension it needs ("AVX-512", "AMX", "SVE");
 			    NULL: baseline */
 };

@@ -357,11 +357,13 @@ static bool others(struct decode *d)
 		say(d, "brk #0x%x", bits(d, 20, 5));
 	else if ((w & 0xffe0001f) == 0xd4000001)
 		say(d, "svc #0x%x", bits(d, 20, 5));
-	else if ((w & 0xfffffc1f) == 0xd61f0000)
-		say(d, "br %s", reg_name(name, bits(d, 9, 5), false, 0, true));
-	else if ((w & 0xfffffc1f) == 0xd63f0000)
-		say(d, "blr %s", reg_name(name, bits(d, 9, 5), false, 0, true));
-	else if ((w & 0xfffffc1f) == 0xd65f0000)
+	else if ((w & 0xffdffc1f) == 0xd61f0000) {
+		say(d, "%s %s", bits(d, 21, 21) ? "blr" : "br",
+		    reg_name(name, bits(d, 9, 5), false, 0, true));
+		d->insn->value_known =
+			bits(d, 9, 5) != 31 &&
+			cs_regs_get(d->regs, bits(d, 9, 5), &d->insn->value);
+	} else if ((w & 0xfffffc1f) == 0xd65f0000)
 		say(d, w == 0xd65f03c0 ? "ret" : "ret x%u", bits(d, 9, 5));
 	else if ((w & 0x7c000000) == 0x14000000)
 		say(d, "%s 0x%" PRIx64, bits(d, 31, 31) ? "bl" : "b",

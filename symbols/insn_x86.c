@@ -275,6 +275,16 @@ static void second_operand(const struct cs_arch *arch, const struct cs_regs *reg
 					: operand_access(parts, i);
 }
 
+/** "call *%rax", "idivl %ecx": where it goes, or what is divided by. */
+static void register_value(const struct cs_arch *arch, const struct cs_regs *regs,
+			   const struct parts *parts, struct cs_insn *insn)
+{
+	const char *op = parts->operand[0] + (parts->operand[0][0] == '*');
+
+	if (parts->n == 1 && op[0] == '%' && op[1])
+		insn->value_known = reg_value(arch, regs, op + 1, &insn->value);
+}
+
 /** What call, push, pop and their kin do to the stack. */
 static void stack_access(const struct cs_arch *arch, const struct cs_regs *regs,
 			 const struct parts *parts, struct cs_insn *insn)
@@ -397,6 +407,7 @@ void cs_insn_x86(const struct cs_arch *arch, uint64_t pc, const struct cs_regs *
 	split(insn->text, &parts);
 	insn->isa = extension(insn->text, parts.mnemonic);
 	stack_access(arch, regs, &parts, insn);
+	register_value(arch, regs, &parts, insn);
 	/* The operand of a direct jump or call is a target, not memory. */
 	if (no_access(parts.mnemonic) ||
 	    ((parts.mnemonic[0] == 'j' || begins(parts.mnemonic, "call") ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * What killed the process, and in what context: signal, fault class, faulting instruction, last words,
- * command line, environment, versions, the roles of threads.
+ * What killed the process, and in what context: signal, fault class, faulting
+ * instruction, last words, command line, environment, versions, the roles of threads.
  */
 #ifndef CS_CRASH_CRASH_H
 #define CS_CRASH_CRASH_H
@@ -22,22 +22,26 @@ struct cs_scene {
 };
 
 /**
- * Fill @ret from the crashed thread: @regs are its registers as saved, @stack its raw stack and @group its
- * symbolized frames (NULL, NULL, NULL when no thread crashed). Sees through a re-raised signal: where the
- * thread died in raise() or kill() under a signal frame, the facts are those of the interrupted frame.
- * Never fails: what is not known stays empty.
+ * Fill @ret from the crashed thread: @regs are its registers as saved, @stack its raw
+ * stack and @group its symbolized frames (NULL, NULL, NULL when no thread crashed). Sees
+ * through a re-raised signal: where the thread died in raise() or kill() under a signal
+ * frame, the facts are those of the interrupted frame. Never fails: what is not known
+ * stays empty.
  */
 void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
-		      const struct cs_raw_stack *stack, const struct cs_stack_group *group,
-		      struct cs_crash *ret);
+		      const struct cs_raw_stack *stack,
+		      const struct cs_stack_group *group, struct cs_crash *ret);
 
-/** Command line, environment (allow-list, secrets masked), ranks, ids, times. Never fails. */
+/** Command line, environment (allow-list, secrets masked), ranks, ids, times. Never
+ * fails. */
 void cs_process_describe(const struct cs_scene *scene, struct cs_process *ret);
 
 /** Versions that modules and memory tell; @ret is in the arena. Never fails. */
-void cs_versions_read(const struct cs_scene *scene, const struct cs_version **ret, size_t *ret_n);
+void cs_versions_read(const struct cs_scene *scene, const struct cs_version **ret,
+		      size_t *ret_n);
 
-/** Role of a thread by the functions of its stack ("openmp-worker"), or NULL. A literal. */
+/** Role of a thread by the functions of its stack ("openmp-worker"), or NULL. A literal.
+ */
 const char *cs_thread_role(const struct cs_stack_group *group, bool is_main);
 
 /** "SIGSEGV" for 11; NULL if there is no such signal. */

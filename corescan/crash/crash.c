@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What killed the process: picks the signal that matters, and the place where it struck,
+ * then has it explained. Knows how signals are sent and raised again; what a fault or an
+ * abort means is in fault.c and lastwords.c.
+ */
+#include "crash/internal.h"
+
+#include "base/limits.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#define MAX_INSN_BYTES 16
+
+const char *cs_frame_name(const struct cs_frame *frame)
+{
+	return frame->short_name ? frame->short_name : frame->function;
+}
+
+const char *cs_incident_place(const struct cs_incident *in, size_t skip)
+{
+	struct cs_arena *arena = in->scene->arena;
+	const struct cs_frame *frame;
+	const char *text = NULL, *name;
+
+	while (skip < in->n_frames && in->frames[skip].kind == CS_FRAME_SIGNAL)
+		skip++;
+	if (skip >= in->n_frames)
+		return "";
+	frame = &in->frames[skip];
+	name = cs_frame_name(frame);
+	if (name && !frame->nearest)
+		text = cs_arena_printf(arena, ", in %s()", name);
+	else if (frame->module && frame->module->name)
+		text = cs_arena_printf(arena, ", in %s+0x%" PRIx64, frame->module->name,
+				       frame->module_offset);
+	return text ? text : "";
+}
+
+static bool is_fault_signal(int signo)
+{
+	return signo == SIGSEGV || signo == SIGBUS || signo == SIGILL ||
+	       signo == SIGFPE || signo == SIGTRAP || signo == SIGSYS;
+}
+
+/** Frames of @group from the one that the @nth signal (from 1) interrupted; @group's end
+ * if there are fewer. */
+static size_t interrupted_frame(const struct cs_stack_group *group, size_t nth)
+{
+	size_t i = 0;
+
+	while (i < group->n_frames && nth)
+		nth -= group->frames[i++].kind == CS_FRAME_SIGNAL;
+	return nth ? group->n_frames : i;
+}
+
+static size_t signals_before(const struct cs_raw_stack *stack, size_t frame)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < frame && i < stack->n; i++)
+		n += stack->frames[i].signal;
+	return n;
+}
+
+/** True if the process sent itself the signal, by raise() or the like: nothing else
+ * struck here. */
+static bool raised_by_itself(const struct cs_incident *in, const struct cs_siginfo *info,
+			     int32_t pid)
+{
+	if (info && info->present)
+		return info->code <= 0 &&
+		       (info->sender_pid < 0 || info->sender_pid == pid);
+	/* Without siginfo the innermost functions tell. */
+	for (size_t i = 0; i < in->n_frames && i < 4; i++)
+		if (in->frames[i].function && cs_function_raises(in->frames[i].function))
+			return true;
+	return false;
+}
+
+/** The interrupted place that a handler raised the signal for: a true fault, else an
+ * abort; NULL: none. */
+static const struct cs_interrupted *find_original(const struct cs_raw_stack *stack)
+{
+	const struct cs_interrupted *abort_at = NULL;
+
+	for (size_t i = 0; i < stack->n_interrupted && i < CS_MAX_INTERRUPTED; i++) {
+		const struct cs_interrupted *at = &stack->interrupted[i];
+
+		if (is_fault_signal(at->signo) && at->code > 0)
+			return at;
+		if (at->signo == SIGABRT && !abort_at)
+			abort_at = at;
+	}
+	return abort_at;
+}
+
+static void look_at_instruction(struct cs_incident *in)
+{
+	const struct cs_scene *scene = in->scene;
+	const struct cs_region *region = cs_mem_region(scene->mem, in->pc);
+	uint8_t bytes[MAX_INSN_BYTES];
+	size_t n;
+
+	if (!in->pc || (region && !(region->prot & CS_PROT_EXEC)))
+		return;
+	n = cs_mem_read_some(scene->mem, in->pc, bytes, sizeof(bytes));
+	in->has_insn =
+		n && cs_ok(cs_disasm(scene->arch, bytes, n, in->pc, in->regs, &in->insn));
+}
+
+static void set_registers(struct cs_incident *in, const struct cs_regs *regs)
+{
+	in->regs = regs;
+	in->pc = in->sp = 0;
+	(void)cs_regs_get(regs, in->scene->arch->pc, &in->pc);
+	(void)cs_regs_get(regs, in->scene->arch->sp, &in->sp);
+}
+
+static const char *who_sent(const struct cs_scene *scene, const struct cs_siginfo *info,
+			    int32_t pid)
+{
+	if (!info || !info->present || info->sender_pid < 0)
+		return NULL;
+	if (info->sender_pid == pid)
+		return "by the process itself";
+	if (info->sender_pid == 0) /* a sender outside the process's pid namespace is 0 */
+		return cs_arena_printf(scene->arena,
+				       "by a process outside its container, uid %" PRId64,
+				       info->sender_uid);
+	return cs_arena_printf(scene->arena, "by process %" PRId32 ", uid %" PRId64,
+			       info->sender_pid, info->sender_uid);
+}
+
+/** A signal that was sent: nothing went wrong at this very place. */
+static void explain_sent(const struct cs_incident *in, const struct cs_siginfo *info,
+			 int32_t pid, struct cs_crash *ret)
+{
+	const char *who = who_sent(in->scene, info, pid);
+
+	ret->fault = CS_FAULT_NONE;
+	ret->summary =
+		cs_arena_printf(in->scene->arena, "%s sent%s%s%s", ret->signal_name,
+				who ? " " : "", who ? who : "", cs_incident_place(in, 0));
+}
+
+static void explain_incident(const struct cs_incident *in, const struct cs_siginfo *info,
+			     bool by_itself, int32_t pid, struct cs_crash *ret)
+{
+	if (in->signo == SIGABRT && (by_itself || !info || !info->present))
+		cs_abort_explain(in, ret);
+	else if (is_fault_signal(in->signo) && (in->code > 0 || !in->has_siginfo))
+		cs_fault_explain(in, ret);
+	else
+		explain_sent(in, info, pid, ret);
+	if (in->has_insn) {
+		ret->instruction = cs_arena_strdup(in->scene->arena, in->insn.text);
+		if (in->insn.has_operand)
+			ret->operand =
+				cs_arena_strdup(in->scene->arena, in->insn.operand);
+		else if (in->insn.has_implicit && in->insn.implicit[0] &&
+			 ret->has_address)
+			ret->operand =
+				cs_arena_strdup(in->scene->arena, in->insn.implicit);
+	}
+}
+
+static const char *signal_text(const struct cs_scene *scene, int signo)
+{
+	const char *name = cs_signal_name(signo);
+
+	return name ? name : cs_arena_printf(scene->arena, "signal %d", signo);
+}
+
+/** Go over to what the signal handler on the stack was called for. */
+static void see_through(struct cs_incident *in, const struct cs_interrupted *original,
+			const struct cs_raw_stack *stack,
+			const struct cs_stack_group *group, struct cs_crash *ret)
+{
+	size_t first = interrupted_frame(group, signals_before(stack, original->frame));
+	const char *final = ret->signal_name;
+
+	in->frames = group->frames + first;
+	in->n_frames = group->n_frames - first;
+	in->signo = original->signo;
+	in->code = original->code;
+	in->address = original->address;
+	in->has_siginfo = true;
+	set_registers(in, &original->regs);
+	ret->reraised = true;
+	ret->signal = in->signo;
+	ret->signal_name = signal_text(in->scene, in->signo);
+	ret->code = in->code;
+	ret->code_name = cs_signal_code_name(in->signo, in->code);
+	ret->detail = cs_arena_printf(
+		in->scene->arena,
+		"a signal handler caught %s and ended the process with %s of its own; "
+		"this is the original",
+		ret->signal_name, final);
+}
+
+void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
+		      const struct cs_raw_stack *stack,
+		      const struct cs_stack_group *group, struct cs_crash *ret)
+{
+	const struct cs_core_info *core = cs_core_info(scene->core);
+	const struct cs_target *target = cs_core_target(scene->core);
+	const struct cs_interrupted *original;
+	const struct cs_siginfo *info;
+	struct cs_incident in = {.scene = scene};
+	bool by_itself;
+
+	*ret = (struct cs_crash){.sender_pid = -1, .sender_uid = -1};
+	if (!regs || !group || !stack || core->crashed_thread >= target->n_threads) {
+		ret->summary =
+			"no thread received a fatal signal: this core was written of a "
+			"running process";
+		return;
+	}
+	info = cs_core_siginfo(scene->core, core->crashed_thread);
+	in.has_siginfo = info && info->present;
+	in.signo = in.has_siginfo ? info->signo
+				  : target->threads[core->crashed_thread].signal;
+	in.code = in.has_siginfo ? info->code : 0;
+	in.address = in.has_siginfo ? info->address : 0;
+	in.frames = group->frames;
+	in.n_frames = group->n_frames;
+	set_registers(&in, regs);
+	ret->tid = target->threads[core->crashed_thread].tid;
+	ret->signal = in.signo;
+	ret->signal_name = signal_text(scene, in.signo);
+	ret->code = in.code;
+	ret->code_name = in.has_siginfo ? cs_signal_code_name(in.signo, in.code) : NULL;
+	if (in.has_siginfo && info->sender_pid >= 0) {
+		ret->sender_pid = info->sender_pid;
+		ret->sender_uid = info->sender_uid;
+	}
+	by_itself = raised_by_itself(&in, info, core->pid);
+	original = by_itself ? find_original(stack) : NULL;
+	if (original)
+		see_through(&in, original, stack, group, ret);
+	if (is_fault_signal(in.signo))
+		look_at_instruction(&in);
+	explain_incident(&in, info, by_itself, core->pid, ret);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/** Between the files of the crash layer. */
+#ifndef CS_CRASH_INTERNAL_H
+#define CS_CRASH_INTERNAL_H
+
+#include "base/strbuf.h"
+#include "crash/crash.h"
+#include "symbols/disasm.h"
+
+/** The signal that is explained: the fatal one, or the one that a handler raised again.
+ */
+struct cs_incident {
+	const struct cs_scene *scene;
+	const struct cs_regs *regs;    /* where the signal struck */
+	const struct cs_frame *frames; /* the same place's stack, innermost first */
+	size_t n_frames;
+	int signo, code;
+	bool has_siginfo;
+	uint64_t address; /* si_addr */
+	uint64_t pc, sp;  /* 0: not known */
+	bool has_insn;
+	struct cs_insn insn;
+};
+
+/** Classify a SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP or SIGSYS; fills fault, address,
+ * access and summary. */
+void cs_fault_explain(const struct cs_incident *in, struct cs_crash *ret);
+
+/**
+ * Explain an abort(): who called it, and the last words that the C library kept.
+ * @ret->summary, message and message_source are set.
+ */
+void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret);
+
+/** The text in the C library's __abort_msg; NULL if there is none. In the scene's arena.
+ */
+const char *cs_abort_message(const struct cs_scene *scene);
+
+/** True for functions that send a signal to their own process: raise(), abort() and their
+ * inner parts. */
+bool cs_function_raises(const char *function);
+
+/**
+ * Where the incident is, for a summary: " in f()", " near f()", " in libx.so+0x12" or "".
+ * The first
+ * @skip frames are passed over. In the arena; never NULL.
+ */
+const char *cs_incident_place(const struct cs_incident *in, size_t skip);
+
+/** @function's last words cut to "f": without "std::__1" noise, parameters or template
+ * arguments. */
+const char *cs_frame_name(const struct cs_frame *frame);
+
+/**
+ * @text with what looks like a secret replaced by "***": passwords in URLs, and values
+ * that have the form of well-known tokens. @text itself if there is nothing to hide. NULL
+ * on exhaustion.
+ */
+const char *cs_mask_value(struct cs_arena *arena, const char *text);
+
+/** True if a variable or an option of this name holds a secret ("HF_TOKEN", "--api-key").
+ */
+bool cs_name_is_secret(const char *name, size_t len);
+
+/** True if environment variable @name (of @len bytes) may be shown. */
+bool cs_variable_is_shown(const char *name, size_t len);
+
+#endif
