@@ -101,6 +101,17 @@ static json_t *sender_json(struct cs_json *j, const struct cs_crash *c)
 	return o;
 }
 
+/* Index in the frames of the crashed thread, which is the first one. */
+static json_t *culprit_json(const struct cs_analysis *a)
+{
+	const struct cs_stack_group *group = a->n_threads ? a->threads[0].group : NULL;
+
+	for (size_t i = 0; a->crash.culprit && group && i < group->n_frames; i++)
+		if (&group->frames[i] == a->crash.culprit)
+			return json_integer((json_int_t)i);
+	return json_null();
+}
+
 static json_t *crash_json(struct cs_json *j, const struct cs_analysis *a)
 {
 	const struct cs_crash *c = &a->crash;
@@ -125,6 +136,7 @@ static json_t *crash_json(struct cs_json *j, const struct cs_analysis *a)
 	cs_json_set_text(j, o, "message_source", c->message_source);
 	cs_json_set(j, o, "sender", sender_json(j, c));
 	cs_json_set(j, o, "reraised", json_boolean(c->reraised));
+	cs_json_set(j, o, "culprit_frame", culprit_json(a));
 	cs_json_set(j, o, "registers", registers_json(j, a));
 	return o;
 }

@@ -16,37 +16,17 @@
 #define CRASHED_TAIL 8
 #define MAX_SAME_TIDS 6
 
-/* Functions by which a process ends itself; names as symbols have them, without
- * parameters. */
+/* How a process ends itself, for an analysis that names no culprit; without parameters.
+ */
 static const char *const machinery[] = {
 	"__GI_abort",
 	"__GI_raise",
-	"__assert_fail",
-	"__assert_fail_base",
-	"__assert_perror_fail",
-	"__chk_fail",
-	"__cxa_rethrow",
-	"__cxa_throw",
-	"__cxxabiv1::__terminate",
-	"__fortify_fail",
-	"__fortify_fail_abort",
-	"__gnu_cxx::__verbose_terminate_handler",
-	"__libc_fatal",
-	"__libc_message",
-	"__libc_message_impl",
-	"__pthread_kill",
 	"__pthread_kill_implementation",
 	"__pthread_kill_internal",
-	"__stack_chk_fail",
 	"abort",
 	"gsignal",
-	"kill",
-	"malloc_printerr",
 	"pthread_kill",
 	"raise",
-	"std::rethrow_exception",
-	"std::terminate",
-	"tgkill",
 };
 
 static bool is_machinery(const struct cs_frame *f)
@@ -77,6 +57,10 @@ size_t cs_text_blamed_frame(const struct cs_analysis *a,
 
 	if (!group || !group->n_frames)
 		return CS_NO_FRAME;
+	for (i = 0; a->crash.culprit && i < group->n_frames; i++)
+		if (&group->frames[i] == a->crash.culprit)
+			return i;
+	i = 0;
 	/* The frames down to the trampoline are the handler's that raised the signal
 	 * again. */
 	for (; a->crash.reraised && i < group->n_frames; i++) {

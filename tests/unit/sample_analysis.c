@@ -391,6 +391,7 @@ const struct cs_analysis *sample_abort(void)
 			  .sender_pid = 4242,
 			  .sender_uid = 0,
 			  .fault = CS_FAULT_ABORT,
+			  .culprit = &abort_frames[4],
 			  .summary = "SIGABRT: an assertion failed",
 			  .message = "parse: src/parse.c:40: check_depth: Assertion "
 				     "`depth < max' failed."},

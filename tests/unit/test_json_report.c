@@ -118,6 +118,7 @@ static void test_crash(void **state)
 	expect_text(report, "crash.access", "write");
 	expect_text(report, "crash.fault", "null");
 	expect_null(report, "crash.sender");
+	expect_null(report, "crash.culprit_frame");
 	expect_text(report, "crash.registers.rip", "0x7f0000101234");
 	expect_text(report, "runtime.python.version", "3.8.13");
 	expect_text(report, "runtime.cuda.runtime", "11.7");
@@ -175,6 +176,7 @@ static void test_folded_frames(void **state)
 	expect_int(report, "threads.0.frames.5.repeat.count", 26664);
 	expect_int(report, "stack_groups.0.total_frames", 80004);
 	expect_int(report, "crash.sender.pid", 4242);
+	expect_int(report, "crash.culprit_frame", 4);
 	json_decref(report);
 }
 

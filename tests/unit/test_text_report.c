@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "report/report.h"
 #include "report/text_out.h"
+#include "report/text_sections.h"
 #include "sample_analysis.h"
 
 #include <string.h>
@@ -217,6 +218,34 @@ static void test_gap_keeps_numbers(void **state)
 	free(page.text);
 }
 
+/* Without a culprit: the caller of raise() and abort(); after a handler, where the signal
+ * struck. */
+static void test_marked_frame(void **state)
+{
+	static const struct cs_frame frames[] = {
+		{.kind = CS_FRAME_NATIVE, .function = "raise"},
+		{.kind = CS_FRAME_NATIVE, .function = "handler(int)"},
+		{.kind = CS_FRAME_SIGNAL},
+		{.kind = CS_FRAME_NATIVE, .function = "struck"},
+	};
+	struct cs_stack_group group = *sample_abort()->groups;
+	struct cs_analysis a = *sample_abort();
+
+	(void)state;
+	group.frames = frames;
+	group.n_frames = CS_COUNT(frames);
+	a.crash.culprit = &frames[3];
+	assert_int_equal(cs_text_blamed_frame(&a, &group), 3);
+	a.crash.culprit = NULL;
+	assert_int_equal(cs_text_blamed_frame(&a, &group), 1);
+	a.crash.reraised = true;
+	assert_int_equal(cs_text_blamed_frame(&a, &group), 3);
+	group.n_frames = 1;
+	assert_int_equal(cs_text_blamed_frame(&a, &group), 0);
+	group.n_frames = 0;
+	assert_int_equal(cs_text_blamed_frame(&a, &group), CS_NO_FRAME);
+}
+
 static void test_numbers_for_people(void **state)
 {
 	(void)state;
@@ -255,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_line_of_exact_width_is_not_cut),
 		cmocka_unit_test(test_folded_frames_keep_their_numbers),
 		cmocka_unit_test(test_gap_keeps_numbers),
+		cmocka_unit_test(test_marked_frame),
 		cmocka_unit_test(test_numbers_for_people),
 		cmocka_unit_test(test_failed_stream_is_an_error),
 	};

@@ -223,6 +223,11 @@ struct cs_crash {
 	const char *message;     /* the process's last words: abort, assertion, malloc text; NULL: none */
 	const char *message_source; /* "__abort_msg", ... */
 	bool reraised;           /* signal was raised again by a handler; the facts are the original's */
+	/*
+	 * The frame of the crashed thread to look at first: who called abort(), where the original fault
+	 * struck. NULL: not worked out, and the innermost frame that is not raise() or abort() will do.
+	 */
+	const struct cs_frame *culprit;
 };
 
 /* ---- the whole ---- */
