@@ -332,12 +332,43 @@ static struct place call_place(Dwarf_Die *die, Dwarf_Die *unit, struct cs_arena 
 	return p;
 }
 
+/** True if @symbol is "@name.part.0", "@name.cold" or demangled "@name [clone .cold]". */
+static bool is_part_of(const char *symbol, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(symbol, name, n) == 0 &&
+	       (symbol[n] == '.' || strncmp(symbol + n, " [clone .", 9) == 0);
+}
+
+/**
+ * A symbol's name stays: it is the same with and without debug information. Debug information names what
+ * no symbol covers, and of which function a split-off part is one.
+ */
+static void name_function(Dwarf_Die *die, uint64_t pc, struct cs_arena *arena,
+			  struct cs_location *l)
+{
+	bool known = l->function && !l->nearest;
+	const char *name = function_name(die, arena);
+	Dwarf_Addr low;
+
+	if (!name || (known && !is_part_of(l->function, name)))
+		return;
+	if (!known) {
+		if (dwarf_entrypc(die, &low) != 0 || low > pc)
+			return;
+		l->offset = pc - low;
+		l->nearest = false;
+	}
+	l->function = name;
+	l->short_name = cs_short_name(arena, name);
+}
+
 static struct cs_error *fill(struct scopes *s, Dwarf_Die *unit, struct place place,
 			     struct cs_arena *arena, struct cs_location *l)
 {
 	struct cs_inline_call *calls = NULL;
 	size_t n = s->n ? s->n - 1 : 0, i;
-	Dwarf_Addr low;
 
 	if (n) {
 		calls = cs_arena_calloc(arena, n, sizeof(*calls));
@@ -361,16 +392,8 @@ static struct cs_error *fill(struct scopes *s, Dwarf_Die *unit, struct place pla
 	l->file = place.file;
 	l->line = place.line;
 	l->column = place.column;
-	if (s->n && (!l->function || l->nearest)) {
-		const char *name = function_name(&s->chain[0], arena);
-
-		if (name && dwarf_entrypc(&s->chain[0], &low) == 0 && low <= s->pc) {
-			l->function = name;
-			l->short_name = cs_short_name(arena, name);
-			l->offset = s->pc - low;
-			l->nearest = false;
-		}
-	}
+	if (s->n)
+		name_function(&s->chain[0], s->pc, arena, l);
 	return NULL;
 }
 

@@ -114,34 +114,51 @@ static bool in_code_section(const struct cs_sym_table *t, const struct cs_sym *s
 	return s->shndx < t->sections->n && (t->sections->v[s->shndx].flags & SHF_EXECINSTR);
 }
 
+static bool is_function(const struct cs_sym *s)
+{
+	return (s->info & 15) == STT_FUNC || (s->info & 15) == STT_GNU_IFUNC;
+}
+
 static bool names_code(const struct cs_sym_table *t, const struct cs_sym *s)
 {
-	unsigned type = s->info & 15;
-
 	if (s->value == 0 || s->shndx == SHN_UNDEF || s->name == 0)
 		return false;
-	if (type == STT_FUNC || type == STT_GNU_IFUNC)
-		return true;
-	return type == STT_NOTYPE && in_code_section(t, s);
+	return is_function(s) || ((s->info & 15) == STT_NOTYPE && in_code_section(t, s));
 }
 
-/** Which of two symbols at one address people know it by. */
-static int rank(const struct cs_sym *s)
+/** > 0: @a is the better answer; 0: only their names and bindings can tell. */
+static int compare_symbols(const struct cs_sym *a, const struct cs_sym *b)
 {
-	static const uint8_t bindings[16] = {[STB_GLOBAL] = 3, [STB_GNU_UNIQUE] = 3,
-					     [STB_WEAK] = 2, [STB_LOCAL] = 1};
-	unsigned type = s->info & 15;
-
-	return bindings[s->info >> 4] * 2 + (type == STT_FUNC || type == STT_GNU_IFUNC);
+	if (a->value != b->value)
+		return a->value > b->value ? 1 : -1;
+	if (!a->size != !b->size)
+		return a->size ? 1 : -1;
+	return (a->info >> 4 != STB_LOCAL) - (b->info >> 4 != STB_LOCAL);
 }
 
-static bool better(const struct cs_sym *new, const struct cs_sym *old)
+static int underscores(const struct cs_sym_table *t, const struct cs_sym *s)
 {
-	if (new->value != old->value)
-		return new->value > old->value;
-	if (!new->size != !old->size)
-		return new->size > 0;
-	return rank(new) > rank(old);
+	char name[4] = "";
+
+	cs_bytes_read(&t->from, t->strings + s->name, name, sizeof(name) - 1);
+	return (int)strspn(name, "_");
+}
+
+/**
+ * Is @new of @p's table better than @old of table number @old_id - 1? Of aliases people know the one with
+ * the fewest underscores: poll, which is weak, and not __poll, which is global.
+ */
+static bool better(const struct pass *p, const struct cs_sym *new, const struct cs_sym *old,
+		   uint8_t old_id)
+{
+	int order = compare_symbols(new, old);
+
+	if (order != 0 || old_id != p->id || new->name == old->name)
+		return order > 0;
+	order = underscores(p->table, old) - underscores(p->table, new);
+	if (order == 0)
+		order = (old->info >> 4 == STB_WEAK) - (new->info >> 4 == STB_WEAK);
+	return order > 0 || (order == 0 && is_function(new) && !is_function(old));
 }
 
 /** Mapping symbols ("$x", "$d"; AAELF64 5.5.4) and assembler labels (".L12") are no functions. */
@@ -182,19 +199,23 @@ static size_t first_query(const struct pass *p, uint64_t vaddr)
  */
 static void consider(struct pass *p, const struct cs_sym *s)
 {
+	struct cs_sym_query *first;
 	size_t i = first_query(p, s->value);
 
 	if (i == p->n || is_label(p, s))
 		return;
-	if (!p->queries[i].before_table || better(s, &p->queries[i].before)) {
-		p->queries[i].before = *s;
-		p->queries[i].before_table = p->id;
+	first = &p->queries[i];
+	if (!first->before_table || better(p, s, &first->before, first->before_table)) {
+		first->before = *s;
+		first->before_table = p->id;
 	}
 	for (; i < p->n && p->queries[i].vaddr - s->value < s->size && p->steps < MAX_STEPS; i++) {
+		struct cs_sym_query *q = &p->queries[i];
+
 		p->steps++;
-		if (!p->queries[i].inside_table || better(s, &p->queries[i].inside)) {
-			p->queries[i].inside = *s;
-			p->queries[i].inside_table = p->id;
+		if (!q->inside_table || better(p, s, &q->inside, q->inside_table)) {
+			q->inside = *s;
+			q->inside_table = p->id;
 		}
 	}
 }
@@ -207,7 +228,7 @@ static void spread_before(struct pass *p)
 		const struct cs_sym_query *last = &p->queries[i - 1];
 		struct cs_sym_query *q = &p->queries[i];
 
-		if (last->before_table && (!q->before_table || better(&last->before, &q->before))) {
+		if (last->before_table && (!q->before_table || compare_symbols(&last->before, &q->before) > 0)) {
 			q->before = last->before;
 			q->before_table = last->before_table;
 		}
@@ -307,7 +328,7 @@ bool cs_sym_by_name(const struct cs_sym_table *t, const char *name, struct cs_sy
 
 			sym_parse(chunk + i * sizeof(Elf64_Sym), &s);
 			if (s.shndx == SHN_UNDEF || s.value == 0 || (s.info & 15) == STT_TLS ||
-			    !is_hit(&hits, s.name) || (found && rank(&s) <= rank(ret)))
+			    !is_hit(&hits, s.name) || (found && (s.info >> 4) != STB_GLOBAL))
 				continue;
 			*ret = s;
 			found = true;
