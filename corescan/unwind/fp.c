@@ -52,7 +52,7 @@ enum cs_found cs_fp_step(struct cs_unwinder *u, const struct cs_cursor *in, stru
 		return CS_FOUND_CALLER;
 	if (ra == 0 && saved_fp == 0)
 		return CS_FOUND_BOTTOM;
-	if (!cs_pc_after_call(u, ra))
+	if (!cs_pc_returnable(u, ra))
 		return CS_FOUND_NOTHING;
 	ret->regs.known = 0; /* what else the function saved, and where, nobody says */
 	cs_regs_set(&ret->regs, arch->pc, ra);

@@ -33,7 +33,7 @@ static bool look(struct search *s, uint64_t addr, const uint8_t *bytes, size_t l
 
 		memcpy(&word, bytes + i, sizeof(word));
 		word = cs_pc_strip(s->u, le64toh(word));
-		if (word < 4096 || !cs_pc_after_call(s->u, word))
+		if (word < 4096 || !cs_pc_returnable(s->u, word))
 			continue;
 		in_module = cs_modules_find(s->u->modules, word) != NULL;
 		if (s->found && !in_module)

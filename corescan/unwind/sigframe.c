@@ -47,14 +47,21 @@ enum cs_found cs_sigframe_step(struct cs_unwinder *u, const struct cs_cursor *in
 void cs_sigframe_info(const struct cs_unwinder *u, const struct cs_cursor *in,
 		      struct cs_interrupted *ret)
 {
-	/* siginfo_t: si_signo 0, si_errno 4, si_code 8, si_addr 16; linux: include/uapi/asm-generic/siginfo.h */
+	/*
+	 * The kernel fills it in only for handlers with SA_SIGINFO (linux: arch/x86/kernel/signal.c,
+	 * x64_setup_rt_frame), so what lies there may be anything; si_errno is always 0 in truth.
+	 *
+	 * siginfo_t: si_signo 0, si_errno 4, si_code 8, si_addr 16;
+	 * linux: include/uapi/asm-generic/siginfo.h
+	 */
 	uint64_t info = in->sp + u->arch->sigframe_info, address;
-	uint32_t signo, code;
+	uint32_t signo, error, code;
 
-	if (!cs_mem_u32(u->mem, info, &signo) || !cs_mem_u32(u->mem, info + 8, &code) ||
+	if (!cs_mem_u32(u->mem, info, &signo) || !cs_mem_u32(u->mem, info + 4, &error) ||
+	    !cs_mem_u32(u->mem, info + 8, &code) ||
 	    !cs_mem_u64(u->mem, info + 16, &address))
 		return;
-	if (signo == 0 || signo > 64)
+	if (signo == 0 || signo > 64 || error != 0)
 		return;
 	ret->signo = (int)signo;
 	ret->code = (int)code;

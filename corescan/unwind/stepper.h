@@ -79,6 +79,8 @@ const struct cs_pc *cs_pc_facts(struct cs_unwinder *u, uint64_t pc, bool exact);
 bool cs_pc_executable(const struct cs_unwinder *u, uint64_t pc);
 /** True if @pc is executable and the bytes in front of it are a call instruction. */
 bool cs_pc_after_call(const struct cs_unwinder *u, uint64_t pc);
+/** As cs_pc_after_call(), or @pc is a signal trampoline, to which handlers return uncalled. */
+bool cs_pc_returnable(const struct cs_unwinder *u, uint64_t pc);
 /** @pc without its pointer authentication code (aarch64). */
 uint64_t cs_pc_strip(const struct cs_unwinder *u, uint64_t pc);
 

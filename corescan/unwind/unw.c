@@ -140,7 +140,8 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 	(void)as;
 	if (write || reg < 0 || !cs_regs_get(&unw->in->regs, (unsigned)reg, &v))
 		return -UNW_EBADREG;
-	*value = v;
+	/* A fresh cursor takes its pc as exact; a return address is looked up within the call. */
+	*value = (unsigned)reg == unw->u->arch->pc && !unw->in->exact ? v - 1 : v;
 	return 0;
 }
 

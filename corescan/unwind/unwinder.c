@@ -39,6 +39,11 @@ bool cs_pc_after_call(const struct cs_unwinder *u, uint64_t pc)
 	return false;
 }
 
+bool cs_pc_returnable(const struct cs_unwinder *u, uint64_t pc)
+{
+	return cs_pc_after_call(u, pc) || (cs_pc_executable(u, pc) && cs_sigframe_at(u, pc));
+}
+
 uint64_t cs_pc_strip(const struct cs_unwinder *u, uint64_t pc)
 {
 	return pc & ~u->pac_mask;

@@ -272,24 +272,36 @@ static void scene_null_call_caught(void)
 	sink++;
 }
 
-static void on_second(int signo)
+/* With SA_SIGINFO the kernel saves the signal's number beside the registers. */
+static void on_second(int signo, siginfo_t *info, void *context)
 {
 	(void)signo;
+	(void)info;
+	(void)context;
 	die();
 	sink++;
 }
 
-static void on_first(int signo)
+static void catch_signal(int signo, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+
+	sigaction(signo, &action, NULL);
+}
+
+static void on_first(int signo, siginfo_t *info, void *context)
 {
 	(void)signo;
-	signal(SIGUSR2, on_second);
+	(void)info;
+	(void)context;
+	catch_signal(SIGUSR2, on_second);
 	raise(SIGUSR2);
 	sink++;
 }
 
 NOINLINE static void nested_1(void)
 {
-	signal(SIGUSR1, on_first);
+	catch_signal(SIGUSR1, on_first);
 	raise(SIGUSR1);
 	sink++;
 }
@@ -302,10 +314,10 @@ static void scene_nested(void)
 
 /* ---- damage ---- */
 
-/* Writes over its own return address and those of two callers. */
+/* Writes over its caller's frame pointer and return address. */
 NOINLINE static void smash_3(uint64_t *frame)
 {
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 3; i++)
 		frame[i] = 0x4141414141414141;
 	die();
 	sink++;
