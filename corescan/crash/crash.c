@@ -19,17 +19,21 @@ const char *cs_frame_name(const struct cs_frame *frame)
 	return frame->short_name ? frame->short_name : frame->function;
 }
 
+const struct cs_frame *cs_incident_frame(const struct cs_incident *in, size_t skip)
+{
+	while (skip < in->n_frames && in->frames[skip].kind == CS_FRAME_SIGNAL)
+		skip++;
+	return skip < in->n_frames ? &in->frames[skip] : NULL;
+}
+
 const char *cs_incident_place(const struct cs_incident *in, size_t skip)
 {
 	struct cs_arena *arena = in->scene->arena;
-	const struct cs_frame *frame;
+	const struct cs_frame *frame = cs_incident_frame(in, skip);
 	const char *text = NULL, *name;
 
-	while (skip < in->n_frames && in->frames[skip].kind == CS_FRAME_SIGNAL)
-		skip++;
-	if (skip >= in->n_frames)
+	if (!frame)
 		return "";
-	frame = &in->frames[skip];
 	name = cs_frame_name(frame);
 	if (name && !frame->nearest)
 		text = cs_arena_printf(arena, ", in %s()", name);
@@ -149,6 +153,7 @@ static void explain_sent(const struct cs_incident *in, const struct cs_siginfo *
 static void explain_incident(const struct cs_incident *in, const struct cs_siginfo *info,
 			     bool by_itself, int32_t pid, struct cs_crash *ret)
 {
+	ret->culprit = cs_incident_frame(in, 0);
 	if (in->signo == SIGABRT && (by_itself || !info || !info->present))
 		cs_abort_explain(in, ret);
 	else if (is_fault_signal(in->signo) && (in->code > 0 || !in->has_siginfo))

@@ -40,6 +40,8 @@ const char *cs_abort_message(const struct cs_scene *scene);
  * inner parts. */
 bool cs_function_raises(const char *function);
 
+/** The frame that struck: the first after @skip that is no signal frame; NULL: none. */
+const struct cs_frame *cs_incident_frame(const struct cs_incident *in, size_t skip);
 /**
  * Where the incident is, for a summary: " in f()", " near f()", " in libx.so+0x12" or "".
  * The first

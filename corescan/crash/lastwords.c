@@ -260,6 +260,7 @@ void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret)
 	/* "the C library" is the least that its own text can better */
 	if (told && (!by || !strcmp(by, "the C library")))
 		by = told;
+	ret->culprit = cs_incident_frame(in, passed);
 	place = cs_incident_place(in, passed);
 	ret->summary =
 		by ? cs_arena_printf(in->scene->arena, "abort() by %s%s", by, place)
