@@ -283,6 +283,47 @@ static void test_failure(void **state)
 	cs_error_destroy(why);
 }
 
+static size_t allocations_left;
+
+static void *failing_malloc(size_t size)
+{
+	if (!allocations_left)
+		return NULL;
+	allocations_left--;
+	return malloc(size);
+}
+
+/* Whichever allocation fails, the report ends with that error, and nothing else happens.
+ */
+static void test_no_memory(void **state)
+{
+	static const struct cs_analysis *(*const samples[])(void) = {
+		sample_crash, sample_abort, sample_hostile};
+	size_t failures = 0;
+
+	(void)state;
+	json_set_alloc_funcs(failing_malloc, free);
+	for (size_t s = 0; s < CS_COUNT(samples); s++) {
+		for (size_t n = 0;; n++) {
+			struct page page = {0};
+			FILE *out = open_memstream(&page.text, &page.len);
+			struct cs_error *err;
+
+			allocations_left = n;
+			err = cs_report_json(samples[s](), out);
+			fclose(out);
+			free(page.text);
+			if (!err)
+				break;
+			assert_int_equal(cs_error_code(err), CS_ERR_NOMEM);
+			cs_error_destroy(err);
+			failures++;
+		}
+	}
+	json_set_alloc_funcs(malloc, free);
+	assert_true(failures > 100);
+}
+
 static void test_failed_stream_is_an_error(void **state)
 {
 	FILE *full = fopen("/dev/full", "we");
@@ -310,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_long_text_is_cut_and_marked),
 		cmocka_unit_test(test_copies_of_frames_are_bounded),
 		cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_failed_stream_is_an_error),
 	};
 
