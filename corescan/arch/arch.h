@@ -67,6 +67,8 @@ struct cs_arch {
 	unsigned sigframe_regs;
 	/** Byte offset from there of each DWARF register; -1: none. */
 	const int16_t *sigframe_reg_offsets;
+	/** Bytes from sp in the trampoline to the siginfo_t. */
+	unsigned sigframe_info;
 
 	/** True for addresses that no process can map, whatever its page tables. */
 	bool (*non_canonical)(uint64_t addr);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The notes of a core: threads with their registers, mapped files, auxiliary vector, process facts.
+ *
+ * Layouts: linux: fs/binfmt_elf.c (fill_note_info, fill_files_note), include/linux/elfcore.h. A damaged
+ * note ends its segment, and what came before it stays; that is said, never taken for the end.
+ */
+#include "core/internal.h"
+
+#include <elf.h>
+#include <signal.h>
+#include <string.h>
+
+#ifndef NT_ARM_PAC_MASK
+#define NT_ARM_PAC_MASK 0x406
+#endif
+
+struct note {
+	uint32_t type;
+	const char *name; /* NUL-terminated within namesz, or "" */
+	struct cs_buf desc;
+};
+
+static enum cs_step note_next(struct cs_buf *b, size_t align, struct note *ret)
+{
+	uint32_t namesz, descsz, type;
+	const uint8_t *name, *desc;
+
+	if (b->pos == b->end)
+		return CS_STEP_END;
+	if (!cs_buf_u32(b, "n_namesz", &namesz) || !cs_buf_u32(b, "n_descsz", &descsz) ||
+	    !cs_buf_u32(b, "n_type", &type) || !cs_buf_take(b, namesz, "note name", &name))
+		return CS_STEP_BAD;
+	cs_buf_pad(b, align);
+	if (!cs_buf_take(b, descsz, "note descriptor", &desc))
+		return CS_STEP_BAD;
+	cs_buf_pad(b, align); /* the last note may lack its padding: this stops at the end */
+	ret->type = type;
+	ret->name = namesz && !name[namesz - 1] ? (const char *)name : "";
+	ret->desc = cs_buf_of(desc, descsz);
+	return CS_STEP_ITEM;
+}
+
+static void complain(struct cs_core *core, const char *note, const char *field)
+{
+	cs_diag(core->diags, CS_SEVERITY_WARNING, "core", "note-damaged", 0,
+		"note %s: %s does not fit in its descriptor; left out", note, field);
+}
+
+static struct cs_error *read_prstatus(struct cs_core *core, struct cs_buf desc)
+{
+	const struct cs_prstatus_layout *l = &core->arch->prstatus;
+	struct cs_core_thread t = {.siginfo = {.sender_pid = -1, .sender_uid = -1}};
+	struct cs_thread_info info = {0};
+	uint16_t cursig;
+	uint32_t pid;
+
+	cs_buf_seek(&desc, l->cursig, "pr_cursig");
+	cs_buf_u16(&desc, "pr_cursig", &cursig);
+	cs_buf_seek(&desc, l->pid, "pr_pid");
+	if (!cs_buf_u32(&desc, "pr_pid", &pid)) {
+		complain(core, "NT_PRSTATUS", desc.bad);
+		return NULL;
+	}
+	info.tid = (int32_t)pid;
+	info.signal = cursig;
+	t.has_regs = cs_arch_prstatus_regs(core->arch, &desc, &t.regs);
+	CS_TRY(CS_PUSH(&core->threads, t, CS_MAX_THREADS, "threads"));
+	return CS_PUSH(&core->thread_infos, info, CS_MAX_THREADS, "threads");
+}
+
+static void read_prpsinfo(struct cs_core *core, struct cs_buf desc)
+{
+	const struct cs_prpsinfo_layout *l = &core->arch->prpsinfo;
+	struct cs_core_info *info = &core->info;
+	uint32_t uid, gid, pid, ppid;
+	const uint8_t *name, *args;
+
+	cs_buf_seek(&desc, l->uid, "pr_uid");
+	cs_buf_u32(&desc, "pr_uid", &uid);
+	cs_buf_seek(&desc, l->gid, "pr_gid");
+	cs_buf_u32(&desc, "pr_gid", &gid);
+	cs_buf_seek(&desc, l->pid, "pr_pid");
+	cs_buf_u32(&desc, "pr_pid", &pid);
+	cs_buf_seek(&desc, l->ppid, "pr_ppid");
+	cs_buf_u32(&desc, "pr_ppid", &ppid);
+	cs_buf_seek(&desc, l->fname, "pr_fname");
+	if (!cs_buf_take(&desc, 16, "pr_fname", &name) ||
+	    !cs_buf_seek(&desc, l->psargs, "pr_psargs") ||
+	    !cs_buf_take(&desc, 80, "pr_psargs", &args)) {
+		complain(core, "NT_PRPSINFO", desc.bad);
+		return;
+	}
+	info->has_prpsinfo = true;
+	info->uid = uid;
+	info->gid = gid;
+	info->pid = (int32_t)pid;
+	info->ppid = (int32_t)ppid;
+	memcpy(info->name, name, 16); /* the arrays have one byte more, which stays NUL */
+	memcpy(info->arguments, args, 80);
+}
+
+static bool is_sent(int code)
+{
+	return code == SI_USER || code == SI_TKILL || code == SI_QUEUE;
+}
+
+static bool has_fault_address(int signo, int code)
+{
+	/* Codes below and from SI_KERNEL on carry no address. */
+	return code > 0 && code < SI_KERNEL &&
+	       (signo == SIGSEGV || signo == SIGBUS || signo == SIGILL || signo == SIGFPE ||
+		signo == SIGTRAP);
+}
+
+/** struct siginfo on LP64: signo, errno, code, padding, union; linux: include/uapi/asm-generic/siginfo.h */
+static void read_siginfo(struct cs_core *core, struct cs_buf desc)
+{
+	struct cs_siginfo *s;
+	uint32_t signo, ignored, code;
+	uint64_t payload;
+
+	if (!core->threads.n)
+		return; /* it belongs to the thread whose NT_PRSTATUS came before */
+	s = &core->threads.v[core->threads.n - 1].siginfo;
+	cs_buf_u32(&desc, "si_signo", &signo);
+	cs_buf_u32(&desc, "si_errno", &ignored);
+	cs_buf_u32(&desc, "si_code", &code);
+	cs_buf_u32(&desc, "siginfo", &ignored);
+	if (!cs_buf_u64(&desc, "si_addr", &payload)) {
+		complain(core, "NT_SIGINFO", desc.bad);
+		return;
+	}
+	s->present = true;
+	s->signo = (int32_t)signo;
+	s->code = (int32_t)code;
+	if (is_sent(s->code)) {
+		s->sender_pid = (int32_t)(uint32_t)payload;
+		s->sender_uid = (int64_t)(payload >> 32);
+	} else if (has_fault_address(s->signo, s->code)) {
+		s->address = payload;
+	}
+}
+
+static struct cs_error *read_auxv(struct cs_core *core, struct cs_buf desc)
+{
+	struct cs_auxv_entry e;
+
+	while (cs_buf_u64(&desc, "a_type", &e.type) && cs_buf_u64(&desc, "a_val", &e.value)) {
+		if (e.type == AT_NULL)
+			break;
+		CS_TRY(CS_PUSH(&core->auxv, e, 256UL, "auxiliary vector entries"));
+	}
+	return NULL;
+}
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct cs_mapping *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/** NT_FILE: count, page size, count times (start, end, offset in pages), then the names. */
+static struct cs_error *read_files(struct cs_core *core, struct cs_buf desc)
+{
+	struct cs_buf names;
+	uint64_t count, page;
+	size_t names_len;
+
+	if (core->mapping_names)
+		return NULL; /* one is enough; a second would be a forgery */
+	cs_buf_u64(&desc, "count", &count);
+	if (!cs_buf_u64(&desc, "page_size", &page) || count > cs_buf_left(&desc) / 24) {
+		complain(core, "NT_FILE", desc.bad ? desc.bad : "count");
+		return NULL;
+	}
+	count = CS_MIN(count, CS_MAX_MAPPINGS);
+	names = desc;
+	cs_buf_skip(&names, count * 24, "names");
+	names_len = cs_buf_left(&names);
+	core->mapping_names = malloc(names_len + 1);
+	if (!core->mapping_names)
+		return &cs_nomem;
+	memcpy(core->mapping_names, names.pos, names_len);
+	core->mapping_names[names_len] = 0;
+	names = cs_buf_of(core->mapping_names, names_len);
+	for (uint64_t i = 0; i < count; i++) {
+		struct cs_mapping m;
+
+		if (!cs_buf_u64(&desc, "start", &m.start) || !cs_buf_u64(&desc, "end", &m.end) ||
+		    !cs_buf_u64(&desc, "file_ofs", &m.offset) ||
+		    !cs_buf_cstr(&names, "name", &m.path)) {
+			complain(core, "NT_FILE", desc.bad ? desc.bad : names.bad);
+			break;
+		}
+		if (m.start >= m.end || __builtin_mul_overflow(m.offset, page, &m.offset))
+			continue;
+		CS_TRY(CS_PUSH(&core->mappings, m, CS_MAX_MAPPINGS, "file mappings"));
+	}
+	if (page >= 4096 && page <= 65536 && !(page & (page - 1)))
+		core->target.page_size = page;
+	return NULL;
+}
+
+static void read_pac_mask(struct cs_core *core, struct cs_buf desc)
+{
+	uint64_t data_mask, insn_mask;
+
+	/* struct user_pac_mask; linux: arch/arm64/include/uapi/asm/ptrace.h */
+	if (cs_buf_u64(&desc, "data_mask", &data_mask) &&
+	    cs_buf_u64(&desc, "insn_mask", &insn_mask))
+		core->info.pac_mask = insn_mask;
+	else
+		complain(core, "NT_ARM_PAC_MASK", desc.bad);
+}
+
+static struct cs_error *read_note(struct cs_core *core, const struct note *n, bool first)
+{
+	if (!strcmp(n->name, "LINUX")) {
+		if (n->type == NT_ARM_PAC_MASK && core->target.machine != EM_X86_64)
+			read_pac_mask(core, n->desc);
+		return NULL;
+	}
+	if (strcmp(n->name, "CORE") != 0)
+		return NULL;
+	/* gdb writes the process before the first thread, the kernel after it. */
+	if (first && n->type == NT_PRPSINFO)
+		core->info.writer = "gdb";
+	else if (first && n->type == NT_PRSTATUS)
+		core->info.writer = "kernel";
+	switch (n->type) {
+	case NT_PRSTATUS:
+		return read_prstatus(core, n->desc);
+	case NT_PRPSINFO:
+		read_prpsinfo(core, n->desc);
+		return NULL;
+	case NT_SIGINFO:
+		read_siginfo(core, n->desc);
+		return NULL;
+	case NT_AUXV:
+		return read_auxv(core, n->desc);
+	case NT_FILE:
+		return read_files(core, n->desc);
+	default:
+		return NULL;
+	}
+}
+
+static struct cs_error *read_segment(struct cs_core *core, const struct cs_note_segment *s)
+{
+	CS_CLEANUP(cs_freep) uint8_t *bytes = NULL;
+	uint64_t have = s->offset < core->file->size ? core->file->size - s->offset : 0;
+	uint64_t asked = CS_MIN(s->size, CS_MAX_NOTE_BYTES);
+	size_t want = (size_t)CS_MIN(asked, have), got;
+	enum cs_step step;
+	struct note n;
+	struct cs_buf b;
+
+	bytes = malloc(want + 1);
+	if (!bytes)
+		return &cs_nomem;
+	CS_TRY(cs_file_read_some(core->file, s->offset, bytes, want, &got));
+	b = cs_buf_of(bytes, got);
+	while ((step = note_next(&b, (size_t)s->align, &n)) == CS_STEP_ITEM) {
+		struct cs_error *err = read_note(core, &n, !core->info.writer);
+
+		if (err && cs_error_code(err) != CS_ERR_LIMIT)
+			return err;
+		cs_diag_error(core->diags, CS_SEVERITY_ERROR, "core", "note-limit", 0, err);
+	}
+	if (step == CS_STEP_BAD || got < s->size)
+		cs_diag(core->diags, CS_SEVERITY_ERROR, "core", "notes-damaged", 0,
+			"the notes end early: %s at byte %zu of %llu in the PT_NOTE segment; what came "
+			"before it is used", b.bad ? b.bad : "the file ends", cs_buf_offset(&b),
+			(unsigned long long)s->size);
+	return NULL;
+}
+
+/** Only later notes tell of a pid where NT_PRPSINFO is lost: then the first thread stands for it. */
+static void settle_process(struct cs_core *core)
+{
+	if (!core->info.has_prpsinfo && core->thread_infos.n)
+		core->info.pid = core->thread_infos.v[0].tid;
+}
+
+struct cs_error *cs_core_read_notes(struct cs_core *core)
+{
+	core->target.machine = core->arch->machine;
+	for (size_t i = 0; i < core->note_segments.n; i++)
+		CS_TRY(read_segment(core, &core->note_segments.v[i]));
+	if (core->mappings.n)
+		qsort(core->mappings.v, core->mappings.n, sizeof(*core->mappings.v),
+		      compare_mappings);
+	settle_process(core);
+	return NULL;
+}
