@@ -66,7 +66,8 @@ static void collect(const char *text, size_t len, void *arg)
 			longjmp(job->stop, 1);
 		return;
 	}
-	memcpy(job->out + job->len, text, len);
+	if (len) /* rust-demangle.c passes NULL for an empty identifier */
+		memcpy(job->out + job->len, text, len);
 	job->len += len;
 }
 

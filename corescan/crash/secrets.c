@@ -128,11 +128,11 @@ static const char *const shown[] = {
 
 /** Parts of a name, in capitals, that say its value is secret. */
 static const char *const secret_words[] = {
-	"TOKEN",  "SECRET",  "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL",
-	"APIKEY", "PRIVATE", "AUTH",     "COOKIE", "JWT",        "SIGNATURE",
+	"SECRET",  "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY",
+	"PRIVATE", "AUTH",     "COOKIE", "JWT",        "SIGNATURE",
 };
 
-/** Names that hold such a part and no secret. */
+/** Names in which "TOKEN" is a piece of text, not a secret. */
 static const char *const harmless[] = {"TOKENIZERS_PARALLELISM",
 				       "TOKENIZER",
 				       "PAD_TOKEN",
@@ -170,14 +170,22 @@ static bool contains(const char *name, size_t len, const char *word)
 	return false;
 }
 
-bool cs_name_is_secret(const char *name, size_t len)
+/** True if "TOKEN" in @name is one of a language model's. */
+static bool is_text_token(const char *name, size_t len)
 {
 	for (size_t i = 0; i < CS_COUNT(harmless); i++)
 		if (contains(name, len, harmless[i]))
-			return false;
+			return true;
+	return false;
+}
+
+bool cs_name_is_secret(const char *name, size_t len)
+{
 	for (size_t i = 0; i < CS_COUNT(secret_words); i++)
 		if (contains(name, len, secret_words[i]))
 			return true;
+	if (contains(name, len, "TOKEN") && !is_text_token(name, len))
+		return true;
 	/* "KEY" alone is a part of many harmless words: only as the last one. */
 	return len >= 3 && !strncasecmp(name + len - 3, "KEY", 3) &&
 	       (len == 3 || name[len - 4] == '_' || name[len - 4] == '-');

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What killed a process, asked of real cores: each case runs a program that dies in a
+ * known way, has the kernel write its core, and compares the analysis with what the
+ * program itself knew.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "corescan/analysis.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KNOWN (-1) /* the address is what the program wrote */
+#define ANY (-2)   /* it cannot know it */
+#define NONE (-3)  /* there is none */
+
+struct expected {
+	const char *way;
+	int signal;
+	enum cs_fault_class fault;
+	const char *access; /* NULL: none */
+	int address;
+	const char *function; /* that summary must name; NULL: none */
+	const char *summary;  /* a part of it */
+	const char *message;  /* a part of it; NULL: there is none */
+	bool reraised;
+};
+
+/* clang-format off */
+static const struct expected cases[] = {
+	{"null-read", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "null_read", "read of address 0x0, the NULL pointer", NULL, false},
+	{"null-write", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "null_write", "write to address 0x0", NULL, false},
+	{"null-field", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "null_field", "0x18, a small offset from NULL", NULL, false},
+	{"jump-null", SIGSEGV, CS_FAULT_NULL, "execute", KNOWN, "jump_null", "NULL function pointer", NULL, false},
+	{"jump-data", SIGSEGV, CS_FAULT_EXECUTE_DATA, "execute", KNOWN, "jump_data", "is data and not code", NULL, false},
+	{"jump-unmapped", SIGSEGV, CS_FAULT_EXECUTE_DATA, "execute", KNOWN, "jump_unmapped", "jump to address 0x123456789000", NULL, false},
+	{"jump-wild", SIGSEGV, CS_FAULT_NON_CANONICAL, "execute", KNOWN, "jump_wild", "jump to address 0xdeadbeefcafe0000", NULL, false},
+	{"write-constant", SIGSEGV, CS_FAULT_PROTECTION, "write", KNOWN, "write_constant", "may only be read", NULL, false},
+	{"read-reserved", SIGSEGV, CS_FAULT_PROTECTION, "read", KNOWN, "read_reserved", "may not be accessed", NULL, false},
+	{"stack-main", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse", "stack overflow", NULL, false},
+	{"stack-thread", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse", "stack overflow", NULL, false},
+	{"use-after-unmap", SIGSEGV, CS_FAULT_UNMAPPED, "write", KNOWN, "use_after_unmap", "where nothing is mapped", NULL, false},
+	{"non-canonical", SIGSEGV, CS_FAULT_NON_CANONICAL, "read", KNOWN, "non_canonical", "0x4141414141414140", NULL, false},
+	{"past-end-of-file", SIGBUS, CS_FAULT_FILE_END, "read", KNOWN, "past_end_of_file", "byte 8192 of mapped file /", NULL, false},
+	{"divide-by-zero", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_by_zero", "integer division by zero", NULL, false},
+	{"divide-overflow", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_overflow", "does not fit (such as INT_MIN / -1)", NULL, false},
+	{"trap", SIGILL, CS_FAULT_ILLEGAL_INSTRUCTION, NULL, ANY, "trap", "deliberate trap (ud2)", NULL, false},
+	{"assert", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "fail_assertion", "abort() by a failed assertion", "Assertion `ranks == 8' failed.", false},
+	{"double-free", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "double_free", "malloc: the heap is damaged", "double free or corruption", false},
+	{"free-garbage", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "free_garbage", "malloc: the heap is damaged", "free(): invalid pointer", false},
+	{"smash-stack", SIGABRT, CS_FAULT_ABORT, NULL, NONE, NULL, "the stack protector: a stack buffer overflow", "*** stack smashing detected ***: terminated", false},
+	{"overflow-fortified", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "overflow_fortified", "_FORTIFY_SOURCE: a buffer overflow", "*** buffer overflow detected ***: terminated", false},
+	{"abort-thread", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "abort_thread", "abort(), in abort_thread()", NULL, false},
+	{"raise-segv", SIGSEGV, CS_FAULT_NONE, NULL, NONE, NULL, "SIGSEGV sent by the process itself", NULL, false},
+	{"reraise", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "fault_with_handler", "write to address 0x28", NULL, true},
+	{"overflow-handled", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse", "stack overflow", NULL, true},
+	{"bus-handled", SIGBUS, CS_FAULT_FILE_END, "read", KNOWN, "past_end_of_file", "mapped.bin", NULL, true},
+};
+/* clang-format on */
+
+/** One run of a program in a folder of its own. */
+struct run {
+	char folder[64];
+	char core[512];
+	uint64_t truth;
+	bool has_truth;
+	pid_t pid;
+	const struct cs_analysis *analysis;
+};
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void run_end(struct run *r)
+{
+	cs_analysis_destroy(r->analysis);
+	nftw(r->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void child(const char *folder, const char *program, const char *way)
+{
+	const struct rlimit cores = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (chdir(folder) || setrlimit(RLIMIT_CORE, &cores) ||
+	    !freopen("/dev/null", "w", stderr))
+		_exit(96);
+	execl(program, program, way, "--api-key", "abc123", "--lr=0.1", (char *)NULL);
+	_exit(95);
+}
+
+static void find_core(struct run *r)
+{
+	DIR *dir = opendir(r->folder);
+
+	assert_non_null(dir);
+	for (struct dirent *e; (e = readdir(dir));)
+		if (!strncmp(e->d_name, "core", 4))
+			snprintf(r->core, sizeof(r->core), "%s/%s", r->folder, e->d_name);
+	closedir(dir);
+}
+
+static void read_truth(struct run *r)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/truth", r->folder);
+	f = fopen(path, "r");
+	if (!f)
+		return;
+	r->has_truth = fscanf(f, "%" SCNx64, &r->truth) == 1;
+	fclose(f);
+}
+
+/** Wait until the program has written its truth: then it is where it wants to be. */
+static void send_when_ready(struct run *r, int signo)
+{
+	for (int i = 0; i < 5000 && !r->has_truth; i++) {
+		read_truth(r);
+		usleep(1000);
+	}
+	kill(r->pid, signo);
+}
+
+/** Run @program to its death and analyse its core; false if the kernel writes none here.
+ */
+static bool run_program(struct run *r, const char *program, const char *way, int signo)
+{
+	int status;
+
+	*r = (struct run){.folder = "/tmp/corescan-test-XXXXXX"};
+	assert_non_null(mkdtemp(r->folder));
+	r->pid = fork();
+	assert_true(r->pid >= 0);
+	if (!r->pid)
+		child(r->folder, program, way);
+	if (signo)
+		send_when_ready(r, signo);
+	assert_int_equal(waitpid(r->pid, &status, 0), r->pid);
+	assert_true(WIFSIGNALED(status));
+	read_truth(r);
+	find_core(r);
+	if (!r->core[0]) {
+		print_message("no core in %s: see /proc/sys/kernel/core_pattern\n",
+			      r->folder);
+		run_end(r);
+		return false;
+	}
+	assert_null(cs_analyze(r->core, NULL, &r->analysis));
+	return true;
+}
+
+static void contains(const char *text, const char *part)
+{
+	assert_non_null(text);
+	if (!strstr(text, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, text);
+}
+
+static void check_crash(const struct run *r, const struct expected *e)
+{
+	const struct cs_crash *c = &r->analysis->crash;
+
+	print_message("%s: %s\n", e->way, c->summary ? c->summary : "(none)");
+	assert_int_equal(c->signal, e->signal);
+	assert_int_equal(c->fault, e->fault);
+	assert_int_equal(c->reraised, e->reraised);
+	contains(c->summary, e->summary);
+	if (e->function)
+		contains(c->summary, e->function);
+	if (e->access) {
+		assert_non_null(c->access);
+		assert_string_equal(c->access, e->access);
+	} else {
+		assert_null(c->access);
+	}
+	if (e->address == KNOWN) {
+		assert_true(r->has_truth);
+		assert_true(c->has_address);
+		assert_int_equal(c->address, r->truth);
+	}
+	if (e->address == NONE)
+		assert_false(c->has_address);
+	if (e->message)
+		contains(c->message, e->message);
+	else
+		assert_null(c->message);
+	if (e->fault == CS_FAULT_NULL && strcmp(e->access, "execute")) {
+		assert_non_null(c->instruction);
+		assert_non_null(c->operand);
+	}
+}
+
+static void one_way(void **state)
+{
+	const struct expected *e = *state;
+	struct run r;
+
+	if (!run_program(&r, DIE, e->way, 0))
+		skip();
+	check_crash(&r, e);
+	run_end(&r);
+}
+
+static void a_signal_from_outside_names_its_sender(void **state)
+{
+	struct run r;
+
+	(void)state;
+	if (!run_program(&r, DIE, "wait", SIGABRT))
+		skip();
+	assert_int_equal(r.analysis->crash.fault, CS_FAULT_NONE);
+	assert_int_equal(r.analysis->crash.sender_pid, getpid());
+	assert_int_equal(r.analysis->crash.sender_uid, getuid());
+	assert_null(r.analysis->crash.message);
+	run_end(&r);
+}
+
+static void the_process_is_described(void **state)
+{
+	const struct cs_process *p;
+	struct run r;
+	bool rank = false;
+
+	(void)state;
+	setenv("RANK", "3", 1);
+	setenv("WORLD_SIZE", "8", 1);
+	setenv("SLURM_LOCALID", "1", 1);
+	setenv("NCCL_DEBUG", "INFO", 1);
+	setenv("CUDA_API_TOKEN", "visible-to-nobody", 1);
+	setenv("MY_PRIVATE_THING", "visible-to-nobody", 1);
+	setenv("TORCH_URL", "s3://me:visible-to-nobody@host/x", 1);
+	if (!run_program(&r, DIE, "null-read", 0))
+		skip();
+	p = &r.analysis->process;
+	assert_int_equal(p->pid, r.pid);
+	assert_int_equal(p->ppid, getpid());
+	assert_int_equal(p->uid, getuid());
+	assert_int_equal(p->rank, 3);
+	assert_int_equal(p->world_size, 8);
+	assert_int_equal(p->local_rank, 1);
+	assert_string_equal(p->executable, DIE);
+	assert_true(p->command_complete);
+	assert_int_equal(p->n_command, 5);
+	assert_string_equal(p->command[1], "null-read");
+	assert_string_equal(p->command[2], "--api-key");
+	assert_string_equal(p->command[3], "***");
+	assert_string_equal(p->command[4], "--lr=0.1");
+	for (size_t i = 0; i < p->n_environment; i++) {
+		const struct cs_variable *v = &p->environment[i];
+
+		assert_null(strstr(v->value, "visible-to-nobody"));
+		assert_string_not_equal(v->name, "MY_PRIVATE_THING");
+		rank |= !strcmp(v->name, "RANK") && !strcmp(v->value, "3");
+		if (i)
+			assert_true(strcmp(p->environment[i - 1].name, v->name) < 0);
+	}
+	assert_true(rank);
+	assert_true(p->n_environment_hidden >= 1);
+	run_end(&r);
+}
+
+/** The version that the C library itself says. */
+extern const char *gnu_get_libc_version(void);
+
+static void the_version_of_glibc_is_read(void **state)
+{
+	const char *found = NULL;
+	struct run r;
+
+	(void)state;
+	if (!run_program(&r, DIE, "null-read", 0))
+		skip();
+	for (size_t i = 0; i < r.analysis->n_versions; i++)
+		if (!strcmp(r.analysis->versions[i].name, "glibc"))
+			found = r.analysis->versions[i].value;
+	assert_non_null(found);
+	assert_string_equal(found, gnu_get_libc_version());
+	run_end(&r);
+}
+
+#ifdef THROW
+static void exceptions_end_in_terminate(void **state)
+{
+	struct run r;
+
+	(void)state;
+	if (!run_program(&r, THROW, "throw", 0))
+		skip();
+	assert_int_equal(r.analysis->crash.fault, CS_FAULT_ABORT);
+	contains(r.analysis->crash.summary, "abort() by std::terminate");
+	contains(r.analysis->crash.summary, "in sample::fail()");
+	run_end(&r);
+}
+
+static void pure_virtual_calls_are_told(void **state)
+{
+	struct run r;
+
+	(void)state;
+	if (!run_program(&r, THROW, "pure", 0))
+		skip();
+	contains(r.analysis->crash.summary,
+		 "abort() by a call of a pure virtual function");
+	contains(r.analysis->crash.summary, "in sample::call()");
+	run_end(&r);
+}
+#endif
+
+int main(void)
+{
+	const size_t n = sizeof(cases) / sizeof(*cases);
+	struct CMUnitTest tests[sizeof(cases) / sizeof(*cases) + 8];
+	size_t at = 0;
+
+	for (; at < n; at++)
+		tests[at] = (struct CMUnitTest){cases[at].way, one_way, NULL, NULL,
+						(void *)(uintptr_t)&cases[at]};
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(
+		a_signal_from_outside_names_its_sender);
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(the_process_is_described);
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(the_version_of_glibc_is_read);
+#ifdef THROW
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(exceptions_end_in_terminate);
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(pure_virtual_calls_are_told);
+#endif
+	return _cmocka_run_group_tests("crash", tests, at, NULL, NULL);
+}
