@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define CRC_CHUNK 65536UL
-#define LZMA_MEMORY (64UL << 20) /* dictionary of the decoder; mini debug info is made with 8 MiB or less */
 
 bool cs_mod_file_bytes(struct cs_mod *mod, struct cs_bytes *ret)
 {
@@ -200,7 +199,7 @@ static uint8_t *unpack(const uint8_t *packed, size_t n, size_t *ret_size)
 	uint8_t *out = malloc(cap);
 	lzma_ret status = LZMA_OK;
 
-	if (!out || lzma_stream_decoder(&stream, LZMA_MEMORY, 0) != LZMA_OK) {
+	if (!out || lzma_stream_decoder(&stream, CS_MAX_XZ_MEMORY, 0) != LZMA_OK) {
 		free(out);
 		return NULL;
 	}

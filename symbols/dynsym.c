@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#define MAX_DYNAMIC 1024 /* entries of one dynamic section; real ones have about 30 */
-#define MAX_CHAIN 65536  /* entries of one hash chain; real ones have a few */
-
 /** File offset of ELF address @vaddr and the bytes there in its segment; false: not in the file. */
 static bool to_offset(const struct cs_elf_head *head, uint64_t vaddr, uint64_t *offset,
 		      uint64_t *left)
@@ -80,7 +77,7 @@ bool cs_dynamic_read(struct cs_mod *mod, struct cs_dynamic *ret)
 	*ret = (struct cs_dynamic){0};
 	if (!p)
 		return false;
-	for (i = 0; i < CS_MIN(p->p_memsz / 16, (uint64_t)MAX_DYNAMIC); i++) {
+	for (i = 0; i < CS_MIN(p->p_memsz / 16, (uint64_t)CS_MAX_DYNAMIC); i++) {
 		if (!read_u64(mod, p->p_vaddr + i * 16, &tag) ||
 		    !read_u64(mod, p->p_vaddr + i * 16 + 8, &value) || tag == DT_NULL)
 			break;
@@ -136,7 +133,7 @@ static uint64_t gnu_hash_count(struct cs_mod *mod, uint64_t at)
 	}
 	if (highest < h.first_symbol)
 		return h.first_symbol;
-	for (i = highest; i - highest < MAX_CHAIN; i++) {
+	for (i = highest; i - highest < CS_MAX_HASH_CHAIN; i++) {
 		if (!read_u32(mod, h.chains + 4 * (i - h.first_symbol), &word))
 			return 0;
 		if (word & 1)
@@ -203,7 +200,7 @@ static bool gnu_hash_find(struct cs_mod *mod, const struct cs_dynamic *d, const 
 	    !read_u32(mod, h.buckets + 4ULL * (hash % h.n_buckets), &bucket) ||
 	    bucket < h.first_symbol)
 		return false;
-	for (i = bucket; i - bucket < MAX_CHAIN; i++) {
+	for (i = bucket; i - bucket < CS_MAX_HASH_CHAIN; i++) {
 		if (!read_u32(mod, h.chains + 4 * (i - h.first_symbol), &word))
 			return false;
 		if ((word | 1) == (hash | 1) && symbol_is(mod, d, i, name, value, size))

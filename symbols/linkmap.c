@@ -18,8 +18,6 @@
 #define LM_NEXT 24
 #define LM_BYTES 32
 
-#define MAX_DYNAMIC 1024 /* entries of one dynamic section; real ones have about 30 */
-
 static bool phdr_read(struct cs_mem *mem, uint64_t at, Elf64_Phdr *ret)
 {
 	/* Host order: AT_PHDR lies in a core of a little-endian machine, as all supported ones are. */
@@ -60,7 +58,7 @@ static bool find_r_debug(struct cs_modules *ms, uint64_t *ret)
 
 	if (!find_dynamic(ms, &dynamic))
 		return false;
-	for (i = 0; i < MAX_DYNAMIC; i++, dynamic += 16) {
+	for (i = 0; i < CS_MAX_DYNAMIC; i++, dynamic += 16) {
 		if (!cs_mem_u64(ms->mem, dynamic, &tag) || tag == DT_NULL)
 			return false;
 		if (tag != DT_DEBUG)

@@ -24,7 +24,8 @@ struct cs_error *cs_mod_new(struct cs_modules *ms, const char *raw_path, struct 
 {
 	static const char suffix[] = " (deleted)";
 	size_t len = strlen(raw_path), n = sizeof(suffix) - 1;
-	struct cs_mod *mod = calloc(1, sizeof(*mod));
+	/* In the arena: the model's record is part of it and outlives the rest. */
+	struct cs_mod *mod = cs_arena_alloc(ms->arena, sizeof(*mod));
 	struct cs_error *err;
 	const char *slash;
 
@@ -55,7 +56,6 @@ void cs_mod_free(struct cs_mod *mod)
 	cs_file_close(mod->file);
 	cs_elf_head_deinit(&mod->head);
 	free(mod->ranges.v);
-	free(mod);
 }
 
 struct cs_error *cs_mod_add_range(struct cs_mod *mod, uint64_t start, uint64_t end,

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #define CHUNK_SYMBOLS 2730UL /* 64 KiB of Elf64_Sym */
-#define MAX_STEPS 268435456ULL /* queries touched by one table's symbols; only overlaps reach it */
-#define MAX_NAME_HITS 64 /* places in a string table where a name occurs */
 
 /* ---- which tables ---- */
 
@@ -21,7 +19,7 @@ static void add_table(struct cs_sym_tables *t, const struct cs_sections *section
 	const struct cs_section *s = cs_sections_typed(sections, type), *strings;
 	struct cs_sym_table table = {.from = sections->from, .sections = sections, .source = source};
 
-	if (!s || s->link >= sections->n || t->n == CS_MAX_SYM_TABLES ||
+	if (!s || s->link >= sections->n || t->n == CS_SYM_TABLES ||
 	    s->entsize != sizeof(Elf64_Sym) || s->size < sizeof(Elf64_Sym))
 		return;
 	strings = &sections->v[s->link];
@@ -38,7 +36,7 @@ static void add_memory_table(struct cs_sym_tables *t, struct cs_mod *mod)
 	struct cs_sym_table table = {.source = CS_SYMBOLS_MEMORY};
 	struct cs_dynamic d;
 
-	if (t->n == CS_MAX_SYM_TABLES || !mod->has_bias || !cs_dynamic_read(mod, &d))
+	if (t->n == CS_SYM_TABLES || !mod->has_bias || !cs_dynamic_read(mod, &d))
 		return;
 	table.from.mem = mod->owner->mem;
 	table.symbols = mod->pub.bias + d.symtab;
@@ -209,7 +207,7 @@ static void consider(struct pass *p, const struct cs_sym *s)
 		first->before = *s;
 		first->before_table = p->id;
 	}
-	for (; i < p->n && p->queries[i].vaddr - s->value < s->size && p->steps < MAX_STEPS; i++) {
+	for (; i < p->n && p->queries[i].vaddr - s->value < s->size && p->steps < CS_MAX_SYMBOL_STEPS; i++) {
 		struct cs_sym_query *q = &p->queries[i];
 
 		p->steps++;
@@ -260,13 +258,13 @@ bool cs_sym_pass(const struct cs_sym_tables *tables, size_t table, struct cs_sym
 			break;
 	}
 	spread_before(&p);
-	return chunk && p.steps < MAX_STEPS && t->n_symbols < CS_MAX_SYMBOLS;
+	return chunk && p.steps < CS_MAX_SYMBOL_STEPS && t->n_symbols < CS_MAX_SYMBOLS;
 }
 
 /* ---- by name ---- */
 
 struct name_hits {
-	uint32_t v[MAX_NAME_HITS];
+	uint32_t v[CS_MAX_NAME_HITS];
 	size_t n;
 };
 
@@ -288,7 +286,7 @@ static void find_name(const struct cs_sym_table *t, const char *name, struct nam
 			return;
 		end = buf + kept + got;
 		while ((at = memmem(at, (size_t)(end - at), name, want))) {
-			if (hits->n == MAX_NAME_HITS)
+			if (hits->n == CS_MAX_NAME_HITS)
 				return;
 			hits->v[hits->n++] = (uint32_t)(done - kept + (uint64_t)(at - buf));
 			at++;

@@ -71,11 +71,11 @@ struct cs_sym_table {
 	enum cs_symbol_source source;
 };
 
-#define CS_MAX_SYM_TABLES 4 /* of one module: its file's two, debug file, .gnu_debugdata */
+#define CS_SYM_TABLES 3 /* .symtab alone, or .dynsym with what .gnu_debugdata adds */
 
 /** All that one module's symbols are read from. */
 struct cs_sym_tables {
-	struct cs_sym_table v[CS_MAX_SYM_TABLES];
+	struct cs_sym_table v[CS_SYM_TABLES];
 	size_t n;
 	struct cs_sections file, debug, mini; /* what the tables refer to */
 };

@@ -31,6 +31,10 @@
 #define CS_MAX_NAMESPACES 32UL                /* link map lists of one process; glibc allows 16 */
 #define CS_MAX_SYMLINKS 40UL                  /* symbolic links followed in one path; linux: MAXSYMLINKS */
 #define CS_MAX_SYMBOLS 33554432UL             /* symbol table entries of one module looked at */
+#define CS_MAX_SYMBOL_STEPS 268435456UL       /* addresses that one table's overlapping symbols cover */
+#define CS_MAX_NAME_HITS 64UL                 /* places in a string table where one name occurs */
+#define CS_MAX_DYNAMIC 1024UL                 /* entries of one dynamic section; real ones have about 30 */
+#define CS_MAX_HASH_CHAIN 65536UL             /* symbols in one hash bucket of a module */
 #define CS_MAX_MANGLED 16384UL                /* bytes of a mangled name that is demangled */
 #define CS_MAX_DEMANGLED 65536UL              /* bytes of a demangled name */
 #define CS_MAX_INLINES 64UL                   /* inlined calls at one pc */
@@ -48,6 +52,7 @@
 #define CS_MAX_STACK_SWITCHES 64UL            /* signal frames of one stack that lead to another stack */
 #define CS_MAX_LIBUNWIND_STEPS 65536UL        /* frames of one process for which libunwind is asked */
 #define CS_MAX_LIBUNWIND_READS 65536UL        /* words that libunwind reads for one frame */
+#define CS_MAX_XZ_MEMORY (64UL << 20)         /* bytes the xz decoder may use for .gnu_debugdata */
 #define CS_MAX_DEBUG_FILE (8UL << 30)          /* bytes of a debug file whose CRC is worked out */
 #define CS_MAX_DEBUGDATA (64UL << 20)         /* bytes of one unpacked .gnu_debugdata */
 #define CS_MAX_MEMORY_IMAGE (256UL << 20)     /* bytes of a module's image rebuilt from the core */

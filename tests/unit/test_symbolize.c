@@ -431,6 +431,23 @@ static void test_gnu_debugdata(void **state)
 	free(run);
 }
 
+/** A few kilobytes that unpack to more than CS_MAX_DEBUGDATA are not unpacked. */
+static void test_bad_debugdata_bomb(void **state)
+{
+	struct fixture *fx = *state;
+	struct run *run;
+
+	build(fx, LIB);
+	fixture_run(fx, "strip lib.so && head -c 80000000 /dev/zero | xz -0 > mini.xz && "
+			"objcopy --add-section .gnu_debugdata=mini.xz lib.so");
+	load(fx, NULL);
+	run = run_text(fx, "lib.so");
+	assert_non_null(fixture_diag(fx, "debugdata"));
+	assert_null(cs_mod_mini_elf(cs_modules_at(fx->modules, 0)));
+	assert_string_equal(at(run, run->at[0].lookup - BIAS + 1)->module->name, "lib.so");
+	free(run);
+}
+
 static void test_nothing_there(void **state)
 {
 	struct fixture *fx = *state;
@@ -476,7 +493,8 @@ int main(void)
 		CASE(test_dwarf_lto),		  CASE(test_dwarf_without_aranges),
 		CASE(test_split_dwarf),		  CASE(test_debug_file_by_build_id),
 		CASE(test_debuglink),		  CASE(test_gnu_debugdata),
-		CASE(test_nothing_there),	  CASE(test_symbol_by_name),
+		CASE(test_bad_debugdata_bomb),	  CASE(test_nothing_there),
+		CASE(test_symbol_by_name),
 	};
 
 	return cmocka_run_group_tests_name("symbolize", tests, NULL, NULL);
