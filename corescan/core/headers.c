@@ -260,7 +260,7 @@ static void settle_regions(struct cs_core *core)
 
 struct cs_error *cs_core_read_headers(struct cs_core *core)
 {
-	struct ehdr e;
+	struct ehdr e = {0};
 
 	CS_TRY(read_ehdr(core, &e));
 	CS_TRY(read_phdrs(core, &e));
