@@ -149,7 +149,7 @@ void fixture_run(const struct fixture *fx, const char *fmt, ...)
 
 char *fixture_output(const struct fixture *fx, const char *fmt, ...)
 {
-	char command[65536], *text = NULL;
+	char command[4096], *text = NULL;
 	size_t len = 0, got;
 	va_list ap;
 	FILE *f;
