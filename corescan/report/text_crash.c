@@ -149,7 +149,7 @@ static void put_verdict(struct cs_text *t, const struct cs_analysis *a)
 	cs_text_printf(t, "\n");
 }
 
-static void put_signal(struct cs_text *t, const struct cs_crash *c)
+static void put_signal(struct cs_text *t, const struct cs_crash *c, int32_t self)
 {
 	if (!c->signal)
 		return;
@@ -164,7 +164,9 @@ static void put_signal(struct cs_text *t, const struct cs_crash *c)
 		cs_text_printf(t, ", address 0x%" PRIx64, c->address);
 	if (c->access)
 		cs_text_printf(t, " (%s)", c->access);
-	if (c->sender_pid >= 0) {
+	if (c->sender_pid >= 0 && c->sender_pid == self) {
+		cs_text_printf(t, ", sent by the process itself");
+	} else if (c->sender_pid >= 0) {
 		cs_text_printf(t, ", sent by process %" PRId32, c->sender_pid);
 		if (c->sender_uid >= 0)
 			cs_text_printf(t, " of user %" PRId64, c->sender_uid);
@@ -254,7 +256,7 @@ void cs_text_crash(struct cs_text *t, const struct cs_analysis *a)
 	}
 	put_process_line(t, &a->process);
 	put_message(t, &a->crash);
-	put_signal(t, &a->crash);
+	put_signal(t, &a->crash, a->process.pid);
 	cs_text_fact(t, "instruction", a->crash.instruction);
 	cs_text_fact(t, "operand", a->crash.operand);
 	cs_text_fact(t, "detail", a->crash.detail);

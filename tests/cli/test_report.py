@@ -75,17 +75,19 @@ def test_frames_are_those_of_gdb(report, python_core):
         ).stdout
     except FileNotFoundError:
         pytest.skip("gdb is not installed")
-    numbered = [line for line in out.splitlines() if line.startswith("#")]
+    # gdb prints the innermost frame once more when it opens a core.
+    numbered = [line for line in out.splitlines() if line.startswith("#")][1:]
     frames = [f for f in report["threads"][0]["frames"] if f["kind"] != "gap"]
     assert len(frames) == len(numbered)
-    named = 0
     for frame, line in zip(frames, numbered):
         words = line.split()
-        name = words[3] if len(words) > 3 and words[1].startswith("0x") else words[1]
-        if name != "??" and frame["function"]:
-            assert frame["function"].split("(")[0].split("@")[0] == name.split("@")[0], line
-            named += 1
-    assert named > len(frames) // 2
+        if words[1].startswith("0x"):
+            assert int(words[1], 16) == int(frame["address"], 16), line
+        name = (words[3] if words[1].startswith("0x") else words[1]).split("@")[0]
+        known = frame["function"] and not frame.get("nearest")
+        ours = frame["function"].split("(")[0].split("@")[0] if known else "??"
+        # Of two names of one address gdb takes that of the debug information: __libc_start_main_impl.
+        assert ours in name, line
 
 
 def test_text_begins_with_the_verdict(corescan, python_core, report):
