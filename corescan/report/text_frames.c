@@ -43,20 +43,28 @@ static void put_module_offset(struct cs_text *t, const struct cs_frame *f)
 	cs_text_printf(t, "+0x%" PRIx64, f->module_offset);
 }
 
+/* The symbol ends before this address: whose code it is, nobody knows. */
+static void put_nearest(struct cs_text *t, const struct cs_frame *f)
+{
+	bool whole = f->module->symbols == CS_SYMBOLS_SYMTAB ||
+		     f->module->symbols == CS_SYMBOLS_DWARF;
+
+	cs_text_style(t, CS_STYLE_DIM);
+	cs_text_printf(t, " (nearest %s: ", whole ? "symbol" : "exported");
+	cs_text_put_cut(t, frame_name(t, f), MAX_NAME);
+	cs_text_printf(t, "+0x%" PRIx64 ")", f->offset);
+	cs_text_plain(t);
+}
+
 static void put_nameless(struct cs_text *t, const struct cs_frame *f)
 {
 	put_module_offset(t, f);
 	if (!f->module)
-		cs_text_printf(t, " (in no module)");
+		cs_text_styled(t, CS_STYLE_DIM, " (in no module)");
 	else if (f->function)
-		/* The symbol ends before this address: whose code it is, nobody knows. */
-		cs_text_printf(t, " (nearest exported: ");
+		put_nearest(t, f);
 	else
-		cs_text_printf(t, " (no symbol)");
-	if (f->module && f->function) {
-		cs_text_put_cut(t, frame_name(t, f), MAX_NAME);
-		cs_text_printf(t, "+0x%" PRIx64 ")", f->offset);
-	}
+		cs_text_styled(t, CS_STYLE_DIM, " (no symbol)");
 }
 
 /* "at file:line" fits, or is shortened from the left; false when there is no source. */
