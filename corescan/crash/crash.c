@@ -49,26 +49,6 @@ static bool is_fault_signal(int signo)
 	       signo == SIGFPE || signo == SIGTRAP || signo == SIGSYS;
 }
 
-/** Frames of @group from the one that the @nth signal (from 1) interrupted; @group's end
- * if there are fewer. */
-static size_t interrupted_frame(const struct cs_stack_group *group, size_t nth)
-{
-	size_t i = 0;
-
-	while (i < group->n_frames && nth)
-		nth -= group->frames[i++].kind == CS_FRAME_SIGNAL;
-	return nth ? group->n_frames : i;
-}
-
-static size_t signals_before(const struct cs_raw_stack *stack, size_t frame)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < frame && i < stack->n; i++)
-		n += stack->frames[i].signal;
-	return n;
-}
-
 /** True if the process sent itself the signal, by raise() or the like: nothing else
  * struck here. */
 static bool raised_by_itself(const struct cs_incident *in, const struct cs_siginfo *info,
@@ -82,23 +62,6 @@ static bool raised_by_itself(const struct cs_incident *in, const struct cs_sigin
 		if (in->frames[i].function && cs_function_raises(in->frames[i].function))
 			return true;
 	return false;
-}
-
-/** The interrupted place that a handler raised the signal for: a true fault, else an
- * abort; NULL: none. */
-static const struct cs_interrupted *find_original(const struct cs_raw_stack *stack)
-{
-	const struct cs_interrupted *abort_at = NULL;
-
-	for (size_t i = 0; i < stack->n_interrupted && i < CS_MAX_INTERRUPTED; i++) {
-		const struct cs_interrupted *at = &stack->interrupted[i];
-
-		if (is_fault_signal(at->signo) && at->code > 0)
-			return at;
-		if (at->signo == SIGABRT && !abort_at)
-			abort_at = at;
-	}
-	return abort_at;
 }
 
 static void look_at_instruction(struct cs_incident *in)
@@ -145,9 +108,9 @@ static void explain_sent(const struct cs_incident *in, const struct cs_siginfo *
 	const char *who = who_sent(in->scene, info, pid);
 
 	ret->fault = CS_FAULT_NONE;
-	ret->summary =
-		cs_arena_printf(in->scene->arena, "%s sent%s%s%s", ret->signal_name,
-				who ? " " : "", who ? who : "", cs_incident_place(in, 0));
+	ret->summary = cs_arena_printf(in->scene->arena, "%s sent%s%s%s",
+				       ret->signal_name, who ? " " : "", who ? who : "",
+				       cs_incident_place(in, cs_abort_frames(in)));
 }
 
 static void explain_incident(const struct cs_incident *in, const struct cs_siginfo *info,
@@ -180,29 +143,28 @@ static const char *signal_text(const struct cs_scene *scene, int signo)
 }
 
 /** Go over to what the signal handler on the stack was called for. */
-static void see_through(struct cs_incident *in, const struct cs_interrupted *original,
-			const struct cs_raw_stack *stack,
-			const struct cs_stack_group *group, struct cs_crash *ret)
+static void see_through(struct cs_incident *in, const struct cs_original *original,
+			struct cs_crash *ret)
 {
-	size_t first = interrupted_frame(group, signals_before(stack, original->frame));
 	const char *final = ret->signal_name;
 
-	in->frames = group->frames + first;
-	in->n_frames = group->n_frames - first;
+	in->frames += original->first;
+	in->n_frames -= original->first;
 	in->signo = original->signo;
 	in->code = original->code;
 	in->address = original->address;
-	in->has_siginfo = true;
-	set_registers(in, &original->regs);
+	in->has_siginfo = original->signo != SIGABRT;
+	set_registers(in, original->regs);
 	ret->reraised = true;
 	ret->signal = in->signo;
 	ret->signal_name = signal_text(in->scene, in->signo);
 	ret->code = in->code;
-	ret->code_name = cs_signal_code_name(in->signo, in->code);
+	ret->code_name =
+		in->has_siginfo ? cs_signal_code_name(in->signo, in->code) : NULL;
 	ret->detail = cs_arena_printf(
 		in->scene->arena,
-		"a signal handler caught %s and ended the process with %s of its own; "
-		"this is the original",
+		"a signal handler caught %s and ended the process with %s of its "
+		"own; this is the original",
 		ret->signal_name, final);
 }
 
@@ -212,9 +174,9 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 {
 	const struct cs_core_info *core = cs_core_info(scene->core);
 	const struct cs_target *target = cs_core_target(scene->core);
-	const struct cs_interrupted *original;
 	const struct cs_siginfo *info;
 	struct cs_incident in = {.scene = scene};
+	struct cs_original original;
 	bool by_itself;
 
 	*ret = (struct cs_crash){.sender_pid = -1, .sender_uid = -1};
@@ -243,10 +205,9 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 		ret->sender_uid = info->sender_uid;
 	}
 	by_itself = raised_by_itself(&in, info, core->pid);
-	original = by_itself ? find_original(stack) : NULL;
-	if (original)
-		see_through(&in, original, stack, group, ret);
-	if (is_fault_signal(in.signo))
+	if (by_itself && cs_original_find(scene, stack, group, in.signo, &original))
+		see_through(&in, &original, ret);
+	if (is_fault_signal(in.signo) && (in.code > 0 || !in.has_siginfo))
 		look_at_instruction(&in);
 	explain_incident(&in, info, by_itself, core->pid, ret);
 }

@@ -36,6 +36,26 @@ void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret);
  */
 const char *cs_abort_message(const struct cs_scene *scene);
 
+/** What a signal handler was called for. */
+struct cs_original {
+	const struct cs_regs *regs; /* where it struck */
+	size_t first; /* index in the group's frames of the interrupted frame */
+	int signo, code;
+	uint64_t address;
+};
+
+/**
+ * The fault or abort() behind signal @final, which a handler on @stack raised. False if
+ * no frame of @stack was interrupted by one.
+ */
+CS_MUST_CHECK bool cs_original_find(const struct cs_scene *scene,
+				    const struct cs_raw_stack *stack,
+				    const struct cs_stack_group *group, int final,
+				    struct cs_original *ret);
+
+/** Frames at the incident's start that only carry a raise() or abort() out. */
+size_t cs_abort_frames(const struct cs_incident *in);
+
 /** True for functions that send a signal to their own process: raise(), abort() and their
  * inner parts. */
 bool cs_function_raises(const char *function);

@@ -58,6 +58,27 @@ static const struct way ways[] = {
 	{"__GI___chk_fail$", "_FORTIFY_SOURCE: a buffer overflow"},
 	{"__stack_chk_fail", "the stack protector: a stack buffer overflow"},
 	{"__GI___stack_chk_fail$", "the stack protector: a stack buffer overflow"},
+	/* what those are called from */
+	{"free$", NULL},
+	{"cfree$", NULL},
+	{"__libc_free$", NULL},
+	{"__GI___libc_free$", NULL},
+	{"malloc$", NULL},
+	{"__libc_malloc$", NULL},
+	{"realloc$", NULL},
+	{"calloc$", NULL},
+	{"kill$", NULL},
+	{"__kill$", NULL},
+	{"memcpy$", NULL},
+	{"memmove$", NULL},
+	{"memset$", NULL},
+	{"strcpy$", NULL},
+	{"strncpy$", NULL},
+	{"strcat$", NULL},
+	{"sprintf$", NULL},
+	{"snprintf$", NULL},
+	{"vsnprintf$", NULL},
+	{"read$", NULL},
 	/* C++ */
 	{"__gnu_cxx::__verbose_terminate_handler", "std::terminate"},
 	{"__cxxabiv1::__terminate", "std::terminate"},
@@ -211,6 +232,14 @@ static const char *walk(const struct cs_incident *in, size_t *ret_passed)
 	}
 	*ret_passed = passed;
 	return by;
+}
+
+size_t cs_abort_frames(const struct cs_incident *in)
+{
+	size_t passed;
+
+	(void)walk(in, &passed);
+	return passed;
 }
 
 const char *cs_abort_message(const struct cs_scene *scene)

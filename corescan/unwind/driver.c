@@ -196,7 +196,8 @@ static void keep_interrupted(struct walk *w, const struct cs_caller *caller)
 
 	if (stack->n_interrupted == CS_MAX_INTERRUPTED)
 		return;
-	*kept = (struct cs_interrupted){.frame = w->frames.n, .regs = caller->regs};
+	*kept = (struct cs_interrupted){
+		.frame = w->frames.n, .regs = caller->regs, .frame_sp = w->at.sp};
 	if (cs_sigframe_at(w->u, w->at.pc))
 		cs_sigframe_info(w->u, &w->at, kept);
 	stack->n_interrupted++;

@@ -23,6 +23,7 @@ struct cs_raw_frame {
 struct cs_interrupted {
 	size_t frame; /* index of the interrupted frame: the one after the trampoline */
 	struct cs_regs regs;
+	uint64_t frame_sp; /* sp in the trampoline: what the kernel wrote lies from there on */
 	int signo; /* from the siginfo beside the ucontext; 0: not readable */
 	int code;
 	uint64_t address;

@@ -299,6 +299,49 @@ static NOINLINE void fault_with_handler(void)
 	*p = 5;
 }
 
+static void raise_again_info(int signo, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	raise_again(signo);
+}
+
+/* The same with SA_SIGINFO: the kernel saves siginfo for such a handler alone. */
+static NOINLINE void fault_with_info(void)
+{
+	volatile long *p = hidden = (void *)0x30;
+	struct sigaction action = {.sa_sigaction = raise_again_info, .sa_flags = SA_SIGINFO};
+
+	check(sigaction(SIGSEGV, &action, NULL) == 0);
+	truth(p);
+	sink = (int)*p;
+}
+
+/* A handler for an abort(), as glog and c10 install one. */
+static NOINLINE void assert_with_handler(void)
+{
+	struct sigaction action = {.sa_handler = raise_again, .sa_flags = SA_NODEFER};
+
+	check(sigaction(SIGABRT, &action, NULL) == 0);
+	fail_assertion();
+}
+
+/* The handler is for one signal and dies of another, its own mistake. */
+static void fault_in_handler(int signo)
+{
+	volatile long *p = hidden = (void *)0x40;
+
+	(void)signo;
+	truth(p);
+	*p = 1;
+}
+
+static NOINLINE void handler_faults(void)
+{
+	check(signal(SIGUSR1, fault_in_handler) != SIG_ERR);
+	raise(SIGUSR1);
+}
+
 static void abort_handler(int signo)
 {
 	(void)signo;
@@ -368,6 +411,9 @@ static const struct way ways[] = {
 	{"wait", wait_for_signal},
 	{"raise-segv", raise_segv},
 	{"reraise", fault_with_handler},
+	{"reraise-info", fault_with_info},
+	{"assert-handled", assert_with_handler},
+	{"handler-faults", handler_faults},
 	{"overflow-handled", overflow_with_handler},
 	{"bus-handled", bus_with_handler},
 };

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The signal behind a signal: which fault a handler was called for before it ended the
+ * process by a signal of its own. faulthandler, DataLoader workers and c10's
+ * FatalSignalHandler all do so.
+ *
+ * The kernel writes siginfo beside the saved registers only for handlers with SA_SIGINFO,
+ * which faulthandler is not; but it always saves what the processor said of the last
+ * trap. Knows those records, per machine.
+ */
+#include "crash/internal.h"
+
+#include <elf.h>
+#include <signal.h>
+
+#define SI_KERNEL_CODE 0x80
+
+/** What the processor said of a trap, in terms of siginfo. */
+struct trap {
+	int signo, code;
+	uint64_t address;
+};
+
+/* struct sigcontext_64 from its r8 on: err, trapno, cr2; linux:
+ * arch/x86/include/uapi/asm/sigcontext.h */
+enum { X86_ERR = 152, X86_TRAPNO = 160, X86_CR2 = 176 };
+
+/**
+ * What x86's trap number says. The kernel sets it only when a trap ends in a signal
+ * (linux: arch/x86/mm/fault.c, set_signal_archinfo(); arch/x86/kernel/traps.c), so a page
+ * fault that was served leaves no trace.
+ */
+static bool x86_trap(const struct cs_scene *scene, uint64_t regs, int final,
+		     struct trap *ret)
+{
+	uint64_t err, number, cr2;
+
+	if (!cs_mem_u64(scene->mem, regs + X86_ERR, &err) ||
+	    !cs_mem_u64(scene->mem, regs + X86_TRAPNO, &number) ||
+	    !cs_mem_u64(scene->mem, regs + X86_CR2, &cr2))
+		return false;
+	*ret = (struct trap){0};
+	switch (number) {
+	case 0: /* divide error, but also "no trap yet" */
+		*ret = (struct trap){.signo = SIGFPE, .code = 1};
+		return final == SIGFPE;
+	case 3:
+		*ret = (struct trap){.signo = SIGTRAP, .code = SI_KERNEL_CODE};
+		return true;
+	case 6:
+		*ret = (struct trap){.signo = SIGILL, .code = 2};
+		return true;
+	case 13:
+		*ret = (struct trap){.signo = SIGSEGV, .code = SI_KERNEL_CODE};
+		return true;
+	case 14: /* bit 0 of the error: the page was there, the right was not */
+		*ret = (struct trap){
+			.signo = SIGSEGV, .code = err & 1 ? 2 : 1, .address = cr2};
+		if (final == SIGBUS)
+			*ret = (struct trap){.signo = SIGBUS, .code = 2, .address = cr2};
+		return true;
+	case 16:
+	case 19:
+		*ret = (struct trap){.signo = SIGFPE, .code = 7};
+		return true;
+	case 17:
+		*ret = (struct trap){.signo = SIGBUS, .code = 1, .address = cr2};
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * struct sigcontext: fault_address stands before the registers, and records of {magic,
+ * size} follow behind them, aligned to 16; linux:
+ * arch/arm64/include/uapi/asm/sigcontext.h
+ */
+enum { ARM64_RECORDS = 280, ARM64_RECORDS_END = 280 + 4096 };
+#define ESR_MAGIC 0x45535201U
+
+/** The syndrome register of the last fault; false if the kernel saved none. */
+static bool arm64_syndrome(const struct cs_scene *scene, uint64_t regs, uint64_t *ret)
+{
+	uint32_t magic, size;
+
+	for (uint64_t at = ARM64_RECORDS; at < ARM64_RECORDS_END; at += size) {
+		if (!cs_mem_u32(scene->mem, regs + at, &magic) ||
+		    !cs_mem_u32(scene->mem, regs + at + 4, &size) || !magic || size < 16)
+			return false;
+		if (magic == ESR_MAGIC)
+			return cs_mem_u64(scene->mem, regs + at + 8, ret);
+	}
+	return false;
+}
+
+/** Arm ARM, D17.2 "ESR_EL1": EC in bits 31 to 26, and the fault status in bits 5 to 0 of
+ * an abort. */
+static bool arm64_trap(const struct cs_scene *scene, uint64_t regs, int final,
+		       struct trap *ret)
+{
+	uint64_t esr, address;
+	unsigned class, status;
+
+	if (!arm64_syndrome(scene, regs, &esr) ||
+	    !cs_mem_u64(scene->mem, regs - 8, &address))
+		return false;
+	class = esr >> 26 & 0x3f;
+	status = esr & 0x3f;
+	if (class != 0x20 &&
+	    class != 0x24) /* instruction and data aborts from user mode */
+		return false;
+	*ret = (struct trap){.signo = final == SIGBUS ? SIGBUS : SIGSEGV,
+			     .address = address};
+	ret->code = final == SIGBUS ? 2 : (status & 0x3c) == 0x0c ? 2 : 1;
+	if (status == 0x21) /* alignment */
+		*ret = (struct trap){.signo = SIGBUS, .code = 1, .address = address};
+	return true;
+}
+
+static bool is_fault(const struct cs_interrupted *at)
+{
+	switch (at->signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+	case SIGSYS:
+		return at->code > 0 && cs_signal_code_name(at->signo, at->code);
+	default:
+		return false;
+	}
+}
+
+/** Frames of @group from the one that the @nth signal (from 1) interrupted; its end if
+ * there are fewer. */
+static size_t interrupted_frame(const struct cs_stack_group *group, size_t nth)
+{
+	size_t i = 0;
+
+	while (i < group->n_frames && nth)
+		nth -= group->frames[i++].kind == CS_FRAME_SIGNAL;
+	return nth ? group->n_frames : i;
+}
+
+static size_t signals_before(const struct cs_raw_stack *stack, size_t frame)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < frame && i < stack->n; i++)
+		n += stack->frames[i].signal;
+	return n;
+}
+
+/** What @at was called for; false if it was no fault and no abort(). */
+static bool examine(const struct cs_scene *scene, const struct cs_interrupted *at,
+		    const struct cs_stack_group *group, int final,
+		    struct cs_original *ret)
+{
+	const char *function =
+		ret->first < group->n_frames ? group->frames[ret->first].function : NULL;
+	uint64_t regs = at->frame_sp + scene->arch->sigframe_regs;
+	bool raised = function && cs_function_raises(function), trapped;
+	struct trap trap = {0};
+
+	trapped = scene->arch->machine == EM_X86_64
+			  ? x86_trap(scene, regs, final, &trap)
+			  : arm64_trap(scene, regs, final, &trap);
+	/* Without SA_SIGINFO the bytes are whatever lay there: the processor's record
+	 * must agree. */
+	if (is_fault(at) && (!trapped || !trap.address || trap.address == at->address)) {
+		ret->signo = at->signo;
+		ret->code = at->code;
+		ret->address = at->address;
+		return true;
+	}
+	if (raised) {
+		ret->signo = SIGABRT;
+		return final == SIGABRT;
+	}
+	ret->signo = trap.signo;
+	ret->code = trap.code;
+	ret->address = trap.address;
+	return trapped;
+}
+
+bool cs_original_find(const struct cs_scene *scene, const struct cs_raw_stack *stack,
+		      const struct cs_stack_group *group, int final,
+		      struct cs_original *ret)
+{
+	/* The outermost came first: those within it struck its handler. */
+	for (size_t i = stack->n_interrupted; i-- > 0;) {
+		const struct cs_interrupted *at = &stack->interrupted[i];
+		struct cs_original o = {.regs = &at->regs};
+
+		o.first = interrupted_frame(group, signals_before(stack, at->frame));
+		if (examine(scene, at, group, final, &o)) {
+			*ret = o;
+			return true;
+		}
+	}
+	return false;
+}
