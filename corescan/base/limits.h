@@ -60,7 +60,7 @@
 #define CS_MAX_LIBRARY_DEPTH 16UL             /* folder depth searched in one --lib-path folder */
 #define CS_MAX_VERSION_SCAN (64UL << 20)      /* bytes of one module searched for a version text */
 #define CS_MAX_JSON_STRING 16384UL            /* bytes of one string in the JSON report */
-#define CS_MAX_JSON_FRAMES 1000000UL          /* frames in one JSON report; beyond, equal stacks come once */
+#define CS_MAX_JSON_FRAMES 250000UL           /* frames in one JSON report; beyond, equal stacks come once */
 #define CS_MAX_CLI_FOLDERS 1024UL             /* folders in all --lib-path and --debug-dir options */
 #define CS_MAX_DOCTOR_FILE 65536UL            /* bytes read of one file by corescan doctor */
 #define CS_MAX_DOCTOR_CHECKS 64UL             /* checks of corescan doctor, and files in one settings folder */

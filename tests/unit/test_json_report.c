@@ -239,27 +239,32 @@ static void test_long_text_is_cut_and_marked(void **state)
 	json_decref(report);
 }
 
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, part)); text += strlen(part))
+		n++;
+	return n;
+}
+
 /* Equal stacks beyond the limit come once; every thread still names its group. */
 static void test_copies_of_frames_are_bounded(void **state)
 {
 	struct cs_analysis *a = sample_parked(CS_MAX_THREADS);
 	size_t copies = CS_MAX_JSON_FRAMES / 20;
-	json_t *report;
+	struct page page;
 
 	(void)state;
 	assert_non_null(a);
-	report = parse(render(a));
-	assert_int_equal(json_array_size(at(report, "threads")), CS_MAX_THREADS);
-	assert_int_equal(json_array_size(at(report, "threads.0.frames")), 20);
-	for (size_t i = 0; i < CS_MAX_THREADS; i++) {
-		json_t *thread = json_array_get(at(report, "threads"), i);
-
-		assert_true(json_is_integer(json_object_get(thread, "stack_group")));
-		assert_int_equal(!json_object_get(thread, "frames"), i >= copies);
-		assert_int_equal(json_is_true(json_object_get(thread, "frames_in_group")),
-				 i >= copies);
-	}
-	json_decref(report);
+	page = render(a);
+	/* Searched, not parsed: the parser would take gigabytes for it. */
+	assert_int_equal(count(page.text, "\"frames\":["), copies);
+	assert_int_equal(count(page.text, "\"frames_in_group\":true"),
+			 CS_MAX_THREADS - copies);
+	assert_int_equal(count(page.text, "\"stack_group\":0"), CS_MAX_THREADS);
+	assert_int_equal(count(page.text, "\"kind\":\"native\""), copies * 20);
+	free(page.text);
 	free(a);
 }
 
