@@ -63,7 +63,7 @@
 #define CS_MAX_JSON_FRAMES 250000UL           /* frames in one JSON report; beyond, equal stacks come once */
 #define CS_MAX_CLI_FOLDERS 1024UL             /* folders in all --lib-path and --debug-dir options */
 #define CS_MAX_DOCTOR_FILE 65536UL            /* bytes read of one file by corescan doctor */
-#define CS_MAX_DOCTOR_CHECKS 64UL             /* checks of corescan doctor, and files in one settings folder */
+#define CS_MAX_DOCTOR_CHECKS 64UL             /* checks of corescan doctor; files in a settings folder */
 #define CS_MAX_DOCTOR_MEMORY (32UL << 20)     /* bytes of all texts of corescan doctor */
 #define CS_MAX_DIAGNOSTICS 1000UL             /* diagnostics kept; the rest are counted */
 #define CS_MAX_ARENA (4UL << 30)              /* bytes of one analysis' model */
