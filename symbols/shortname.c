@@ -268,6 +268,12 @@ static bool step(struct parse *s, const char *start)
 		s->p += n;
 		return true;
 	}
+	/* After parameters comes what is local to the function, or nothing; "f(int)g" is
+	 * no name. */
+	if (s->after_parameters && !strchr(" )", *s->p) && !begins(s->p, "::")) {
+		s->bad = true;
+		return false;
+	}
 	switch (*s->p) {
 	case '\0':
 		return false;

@@ -43,12 +43,6 @@ const char *cs_incident_place(const struct cs_incident *in, size_t skip)
 	return text ? text : "";
 }
 
-static bool is_fault_signal(int signo)
-{
-	return signo == SIGSEGV || signo == SIGBUS || signo == SIGILL ||
-	       signo == SIGFPE || signo == SIGTRAP || signo == SIGSYS;
-}
-
 /** True if the process sent itself the signal, by raise() or the like: nothing else
  * struck here. */
 static bool raised_by_itself(const struct cs_incident *in, const struct cs_siginfo *info,
@@ -119,7 +113,7 @@ static void explain_incident(const struct cs_incident *in, const struct cs_sigin
 	ret->culprit = cs_incident_frame(in, 0);
 	if (in->signo == SIGABRT && (by_itself || !info || !info->present))
 		cs_abort_explain(in, ret);
-	else if (is_fault_signal(in->signo) && (in->code > 0 || !in->has_siginfo))
+	else if (cs_signal_is_fault(in->signo) && (in->code > 0 || !in->has_siginfo))
 		cs_fault_explain(in, ret);
 	else
 		explain_sent(in, info, pid, ret);
@@ -156,6 +150,8 @@ static void see_through(struct cs_incident *in, const struct cs_original *origin
 	in->has_siginfo = original->signo != SIGABRT;
 	set_registers(in, original->regs);
 	ret->reraised = true;
+	ret->sender_pid = -1;
+	ret->sender_uid = -1;
 	ret->signal = in->signo;
 	ret->signal_name = signal_text(in->scene, in->signo);
 	ret->code = in->code;
@@ -166,6 +162,24 @@ static void see_through(struct cs_incident *in, const struct cs_original *origin
 		"a signal handler caught %s and ended the process with %s of its "
 		"own; this is the original",
 		ret->signal_name, final);
+}
+
+/** The same where the raised signal struck only after the handler had returned. */
+static void take_pending(struct cs_incident *in, struct cs_crash *ret)
+{
+	if (!cs_original_here(in))
+		return;
+	in->has_siginfo = true;
+	ret->reraised = true;
+	ret->sender_pid = -1;
+	ret->sender_uid = -1;
+	ret->code = in->code;
+	ret->code_name = cs_signal_code_name(in->signo, in->code);
+	ret->detail = cs_arena_printf(
+		in->scene->arena,
+		"a signal handler caught %s and sent it again; code and address are "
+		"worked out from the instruction",
+		ret->signal_name);
 }
 
 void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
@@ -207,7 +221,11 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 	by_itself = raised_by_itself(&in, info, core->pid);
 	if (by_itself && cs_original_find(scene, stack, group, in.signo, &original))
 		see_through(&in, &original, ret);
-	if (is_fault_signal(in.signo) && (in.code > 0 || !in.has_siginfo))
+	if (cs_signal_is_fault(in.signo))
 		look_at_instruction(&in);
+	if (by_itself && !ret->reraised && cs_signal_is_fault(in.signo))
+		take_pending(&in, ret);
+	if (in.has_siginfo && in.code <= 0)
+		in.has_insn = false; /* it was sent: no instruction is to blame */
 	explain_incident(&in, info, by_itself, core->pid, ret);
 }

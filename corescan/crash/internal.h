@@ -53,6 +53,17 @@ CS_MUST_CHECK bool cs_original_find(const struct cs_scene *scene,
 				    const struct cs_stack_group *group, int final,
 				    struct cs_original *ret);
 
+/**
+ * A handler whose own signal is blocked while it runs raises it in vain: it is delivered
+ * when the handler returns, at the faulting instruction, as one that the process sent
+ * itself (linux: kernel/signal.c, signals pending). True if the instruction at hand is
+ * bound to cause @in's signal; its code and address are set then.
+ */
+CS_MUST_CHECK bool cs_original_here(struct cs_incident *in);
+
+/** True for the signals that a processor's trap ends in. */
+bool cs_signal_is_fault(int signo);
+
 /** Frames at the incident's start that only carry a raise() or abort() out. */
 size_t cs_abort_frames(const struct cs_incident *in);
 

@@ -12,6 +12,7 @@
 
 #include <elf.h>
 #include <signal.h>
+#include <string.h>
 
 #define SI_KERNEL_CODE 0x80
 
@@ -118,19 +119,16 @@ static bool arm64_trap(const struct cs_scene *scene, uint64_t regs, int final,
 	return true;
 }
 
+bool cs_signal_is_fault(int signo)
+{
+	return signo == SIGSEGV || signo == SIGBUS || signo == SIGILL ||
+	       signo == SIGFPE || signo == SIGTRAP || signo == SIGSYS;
+}
+
 static bool is_fault(const struct cs_interrupted *at)
 {
-	switch (at->signo) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGILL:
-	case SIGFPE:
-	case SIGTRAP:
-	case SIGSYS:
-		return at->code > 0 && cs_signal_code_name(at->signo, at->code);
-	default:
-		return false;
-	}
+	return cs_signal_is_fault(at->signo) && at->code > 0 &&
+	       cs_signal_code_name(at->signo, at->code);
 }
 
 /** Frames of @group from the one that the @nth signal (from 1) interrupted; its end if
@@ -201,4 +199,85 @@ bool cs_original_find(const struct cs_scene *scene, const struct cs_raw_stack *s
 		}
 	}
 	return false;
+}
+
+/** True if an access of kind @access to @address cannot be made, as far as the core
+ * tells. */
+static bool cannot_access(const struct cs_scene *scene, uint64_t address,
+			  enum cs_access access, int *ret_code)
+{
+	const struct cs_region *region = cs_mem_region(scene->mem, address);
+	unsigned need = access == CS_ACCESS_WRITE ? CS_PROT_WRITE : CS_PROT_READ;
+
+	if (scene->arch->non_canonical && scene->arch->non_canonical(address))
+		*ret_code = SI_KERNEL_CODE;
+	else
+		*ret_code = region ? 2 : 1; /* SEGV_ACCERR, SEGV_MAPERR */
+	return !region || !(region->prot & need);
+}
+
+static bool would_segv(const struct cs_incident *in, int *ret_code, uint64_t *ret_address)
+{
+	const struct cs_insn *insn = &in->insn;
+
+	*ret_address = insn->operand_address;
+	if (insn->has_operand && insn->operand_known &&
+	    cannot_access(in->scene, insn->operand_address, insn->access, ret_code))
+		return true;
+	*ret_address = insn->implicit_address;
+	return insn->has_implicit && insn->implicit_known &&
+	       cannot_access(in->scene, insn->implicit_address, insn->implicit_access,
+			     ret_code);
+}
+
+/** True if the program counter itself is where nothing can be executed. */
+static bool is_astray(const struct cs_incident *in, int *ret_code)
+{
+	const struct cs_region *region = cs_mem_region(in->scene->mem, in->pc);
+
+	*ret_code = region ? 2 : 1;
+	return !region || !(region->prot & CS_PROT_EXEC);
+}
+
+bool cs_original_here(struct cs_incident *in)
+{
+	const struct cs_insn *insn = &in->insn;
+	int code = 1; /* FPE_INTDIV */
+	uint64_t address = 0;
+
+	if (!in->has_insn && in->signo == SIGSEGV && is_astray(in, &code)) {
+		in->code = code;
+		in->address = in->pc;
+		return true;
+	}
+	if (!in->has_insn)
+		return false;
+	switch (in->signo) {
+	case SIGSEGV:
+		if (!would_segv(in, &code, &address))
+			return false;
+		if (code == SI_KERNEL_CODE) /* the kernel would not have told it either */
+			address = 0;
+		break;
+	case SIGBUS:
+		address = insn->operand_address;
+		code = 2; /* BUS_ADRERR */
+		if (!insn->operand_known || !cs_mem_mapping(in->scene->mem, address))
+			return false;
+		break;
+	case SIGFPE:
+		if (strncmp(insn->text, "div", 3) && strncmp(insn->text, "idiv", 4))
+			return false;
+		break;
+	case SIGILL:
+		code = 2; /* ILL_ILLOPN, as x86 has it */
+		if (strncmp(insn->text, "ud", 2) && !insn->isa)
+			return false;
+		break;
+	default:
+		return false;
+	}
+	in->code = code;
+	in->address = address;
+	return true;
 }

@@ -293,6 +293,7 @@ static void short_names(void **state)
 		{"(", "("},
 		{"operator", "operator"},
 		{"a operator ", "a operator "},
+		{"f(int)operator delete[]", "f(int)operator delete[]"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
