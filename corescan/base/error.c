@@ -32,6 +32,7 @@ static struct cs_error *error_alloc(enum cs_error_code code)
 	return err;
 }
 
+CS_PRINTF(2, 0)
 static void error_format(struct cs_error *err, const char *fmt, va_list ap)
 {
 	if (!err->is_static)

@@ -112,8 +112,7 @@ void cs_doctor_check_kernel(struct cs_doctor *d)
 	static const char *const meanings[] = {
 		"programs that are set-user-ID or have capabilities leave no core",
 		"all programs leave cores",
-		"cores of set-user-ID programs are for root alone; only to an absolute "
-		"path",
+		"cores of set-user-ID programs are for root alone",
 	};
 	uint64_t value;
 
