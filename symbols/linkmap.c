@@ -29,6 +29,16 @@ static bool phdr_read(struct cs_mem *mem, uint64_t at, Elf64_Phdr *ret)
 	return true;
 }
 
+static bool dynamic_of(const struct cs_mod *mod, uint64_t *ret)
+{
+	const Elf64_Phdr *p = cs_elf_head_segment(&mod->head, PT_DYNAMIC);
+
+	if (!p)
+		return false;
+	*ret = mod->pub.bias + p->p_vaddr;
+	return true;
+}
+
 /** Address of the main executable's dynamic section; false for static programs and bad headers. */
 static bool find_dynamic(struct cs_modules *ms, uint64_t *ret)
 {
@@ -36,6 +46,8 @@ static bool find_dynamic(struct cs_modules *ms, uint64_t *ret)
 	bool found = false;
 	Elf64_Phdr p;
 
+	if (ms->executable && ms->executable->has_bias)
+		return dynamic_of(ms->executable, ret);
 	if (!cs_core_auxv(ms->core, AT_PHDR, &phdr) || !cs_core_auxv(ms->core, AT_PHNUM, &phnum))
 		return false;
 	for (i = 0; i < CS_MIN(phnum, (uint64_t)CS_MAX_ELF_SEGMENTS); i++) {

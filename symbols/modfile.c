@@ -251,6 +251,8 @@ static void find_file(struct cs_mod *mod)
 	static const char memfd[] = "/memfd:";
 	CS_CLEANUP(cs_freep) char *plain = NULL;
 
+	if (mod->file)
+		return; /* found together with the module */
 	mod->pub.file_state = CS_FILE_MISSING;
 	if (mod->vdso) {
 		/* Its bytes are the core's own: there is no file to compare. */

@@ -244,7 +244,7 @@ static void drop_data(struct cs_modules *ms)
 
 	for (i = 0; i < ms->list.n; i++) {
 		struct cs_mod *mod = ms->list.v[i];
-		bool keep = mod->in_link_map;
+		bool keep = mod->in_link_map || mod == ms->executable;
 
 		for (j = 0; j < mod->ranges.n && !keep; j++)
 			keep = mod->ranges.v[j].prot & CS_PROT_EXEC;
@@ -300,8 +300,12 @@ static struct cs_error *scan_link_entry(struct cs_modules *ms, const struct cs_l
 		mod->has_bias = true;
 	}
 	if (mod->has_bias && mod->pub.bias == e->bias &&
-	    dynamic_agrees(&mod->head, e->bias, e->dynamic))
-		return ranges_from_head(mod);
+	    dynamic_agrees(&mod->head, e->bias, e->dynamic)) {
+		CS_TRY(ranges_from_head(mod));
+		if (file)
+			(void)!cs_mod_offer_file(mod, &file, false);
+		return NULL;
+	}
 	ms->list.n--;
 	cs_mod_free(mod);
 	return NULL;
@@ -345,27 +349,98 @@ static struct cs_error *scan_vdso(struct cs_modules *ms)
 	return cs_mod_add_range(mod, base, r->end, 0, r->prot, false);
 }
 
+/** The path that the program was started as; relative to a folder that the core does not name. */
+static const char *started_as(struct cs_modules *ms)
+{
+	CS_CLEANUP(cs_freep) char *name = NULL;
+	uint64_t at;
+
+	if (!cs_core_auxv(ms->core, AT_EXECFN, &at) ||
+	    !cs_ok(cs_mem_string(ms->mem, at, CS_MAX_PATH, &name)) || !name[0])
+		return "[executable]";
+	return cs_arena_strdup(ms->arena, name);
+}
+
+/** Could @head be that of the running program? The kernel's auxiliary vector tells where it lies. */
+static bool auxv_agrees(struct cs_modules *ms, const struct cs_elf_head *head, uint64_t *bias_ret)
+{
+	uint64_t phdr, phnum, entry, vaddr = 0;
+	bool found = false;
+	size_t i;
+
+	if (!cs_core_auxv(ms->core, AT_PHDR, &phdr) || !cs_core_auxv(ms->core, AT_PHNUM, &phnum) ||
+	    !cs_core_auxv(ms->core, AT_ENTRY, &entry) || phnum != head->n_phdrs ||
+	    head->ehdr.e_machine != cs_mem_target(ms->mem)->machine)
+		return false;
+	for (i = 0; i < head->n_phdrs && !found; i++) {
+		const Elf64_Phdr *p = &head->phdrs[i];
+
+		found = p->p_type == PT_LOAD && head->ehdr.e_phoff >= p->p_offset &&
+			head->ehdr.e_phoff - p->p_offset < p->p_filesz;
+		vaddr = p->p_vaddr + (head->ehdr.e_phoff - p->p_offset);
+	}
+	*bias_ret = phdr - vaddr;
+	return found && *bias_ret + head->ehdr.e_entry == entry &&
+	       (head->ehdr.e_type == ET_DYN || *bias_ret == 0);
+}
+
+/**
+ * A core without NT_FILE that saved nothing of the program's own header (qemu's user emulation writes
+ * such): the file named by the user or by AT_EXECFN, if it agrees with the auxiliary vector.
+ */
+static struct cs_error *executable_from_file(struct cs_modules *ms, const char *path,
+					     struct cs_mod **ret)
+{
+	CS_CLEANUP(cs_file_closep) struct cs_file *file = NULL;
+	const char *given = ms->options.executable;
+	struct cs_elf_head head = {0};
+	struct cs_mod *mod;
+	uint64_t bias;
+
+	if (!cs_ok(cs_open_in_root(given ? NULL : ms->options.sysroot, given ? given : path, &file)) ||
+	    !cs_ok(cs_elf_head_of_file(file, ms->page_size, &head)))
+		return NULL;
+	if (!auxv_agrees(ms, &head, &bias)) {
+		cs_elf_head_deinit(&head);
+		return NULL;
+	}
+	/* The limit of modules is far away: this is the first. */
+	mod = NULL;
+	if (!cs_ok(cs_mod_new(ms, path, &mod))) {
+		cs_elf_head_deinit(&head);
+		return &cs_nomem;
+	}
+	mod->head = head;
+	mod->pub.bias = bias;
+	mod->has_bias = true;
+	CS_TRY(ranges_from_head(mod));
+	if (cs_mod_offer_file(mod, &file, false))
+		*ret = mod;
+	return NULL;
+}
+
 /** The main executable is what AT_PHDR points into: for a script that is its interpreter. */
 static struct cs_error *scan_executable(struct cs_modules *ms)
 {
-	CS_CLEANUP(cs_freep) char *name = NULL;
-	uint64_t phdr, base, execfn;
-	const char *path = "[executable]";
+	const char *path;
 	struct cs_mod *mod;
+	uint64_t phdr, base;
 
 	if (!cs_core_auxv(ms->core, AT_PHDR, &phdr))
 		return NULL;
 	mod = list_find(ms, phdr);
 	base = phdr & -ms->page_size;
-	if (!mod && elf_magic_at(ms, base)) {
-		if (cs_core_auxv(ms->core, AT_EXECFN, &execfn) &&
-		    cs_ok(cs_mem_string(ms->mem, execfn, CS_MAX_PATH, &name)) && name[0])
-			path = cs_arena_strdup(ms->arena, name);
+	if (!mod && !cs_mem_mapping(ms->mem, phdr)) {
+		path = started_as(ms);
 		if (!path)
 			return &cs_nomem;
-		CS_TRY(cs_mod_new(ms, path, &mod));
-		take_head(mod, base);
-		CS_TRY(ranges_from_head(mod));
+		if (elf_magic_at(ms, base)) {
+			CS_TRY(cs_mod_new(ms, path, &mod));
+			take_head(mod, base);
+			CS_TRY(ranges_from_head(mod));
+		} else {
+			CS_TRY(executable_from_file(ms, path, &mod));
+		}
 	}
 	if (mod)
 		mod->executable = true;
@@ -382,14 +457,25 @@ static int compare_entries(const void *a, const void *b)
 
 static struct cs_error *scan_all(struct scan *s)
 {
+	uint64_t phdr;
+
+	/* Where NT_FILE does not list the program, its dynamic section is found through its file. */
+	CS_TRY(scan_executable(s->ms));
 	CS_TRY(cs_link_map_read(s->ms, &s->map));
 	if (s->map.list.n)
 		qsort(s->map.list.v, s->map.list.n, sizeof(*s->map.list.v), compare_entries);
 	CS_TRY(scan_mappings(s));
 	drop_data(s->ms);
 	CS_TRY(scan_vdso(s->ms));
-	CS_TRY(scan_executable(s->ms));
-	return scan_link_map(s);
+	if (!s->ms->executable)
+		CS_TRY(scan_executable(s->ms));
+	CS_TRY(scan_link_map(s));
+	if (!s->ms->executable && cs_core_auxv(s->ms->core, AT_PHDR, &phdr))
+		cs_diag(s->ms->diags, CS_SEVERITY_WARNING, "symbols", "executable-unknown", 0,
+			"the core does not tell where its program lies (no NT_FILE entry and no saved "
+			"ELF header at AT_PHDR), and %s does not fit it; give the program with --exe FILE",
+			s->ms->options.executable ? s->ms->options.executable : started_as(s->ms));
+	return NULL;
 }
 
 struct cs_error *cs_modules_scan(struct cs_modules *ms)

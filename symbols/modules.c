@@ -118,7 +118,7 @@ static struct cs_error *serve_pages(struct cs_mod *mod)
 		const struct cs_mod_range *r = &mod->ranges.v[i];
 		uint64_t end = r->end;
 
-		if (!r->from_file || (r->prot & CS_PROT_WRITE) || !(r->prot & CS_PROT_READ) ||
+		if ((r->prot & CS_PROT_WRITE) || !(r->prot & CS_PROT_READ) ||
 		    r->offset >= mod->file->size || was_writable(mod, r))
 			continue;
 		/* What lies behind the end of the file in its last page is not in the file. */

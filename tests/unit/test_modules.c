@@ -475,6 +475,37 @@ static void test_executable(void **state)
 	free(other);
 }
 
+/** No NT_FILE and nothing of the program saved: its file, if the auxiliary vector fits it. */
+static void test_executable_by_auxv(void **state)
+{
+	struct fixture *fx = *state;
+	struct cs_modules_options options = {.executable = fixture_path(fx, "prog")};
+	char *entry, *phnum;
+
+	build(fx, "-pie -fPIE", "int main(void) { return 0; }\n", "prog");
+	entry = fixture_output(fx, "readelf -hW prog | sed -n 's/.*Entry point address: *//p'");
+	phnum = fixture_output(fx, "readelf -hW prog | sed -n 's/.*Number of program headers: *//p'");
+	fixture_load(fx, fixture_path(fx, "prog"), BIAS, "", SAVED_NOTHING, false);
+	fixture_auxv(fx, AT_PHDR, BIAS + 64);
+	fixture_auxv(fx, AT_PHNUM, strtoull(phnum, NULL, 0));
+	fixture_auxv(fx, AT_ENTRY, BIAS + strtoull(entry, NULL, 0));
+	fixture_modules(fx, &options);
+	assert_int_equal(only(fx)->bias, BIAS);
+	assert_int_equal(only(fx)->file_state, CS_FILE_UNVERIFIED);
+	assert_ptr_equal(cs_modules_executable(fx->modules), cs_modules_at(fx->modules, 0));
+	/* Another entry point: another program. */
+	fixture_restart(fx);
+	fixture_load(fx, fixture_path(fx, "prog"), BIAS, "", SAVED_NOTHING, false);
+	fixture_auxv(fx, AT_PHDR, BIAS + 64);
+	fixture_auxv(fx, AT_PHNUM, strtoull(phnum, NULL, 0));
+	fixture_auxv(fx, AT_ENTRY, BIAS + strtoull(entry, NULL, 0) + 16);
+	fixture_modules(fx, &options);
+	assert_int_equal(cs_modules_count(fx->modules), 0);
+	assert_non_null(strstr(fixture_diag(fx, "executable-unknown")->text, "--exe"));
+	free(entry);
+	free(phnum);
+}
+
 /* ---- sysroot ---- */
 
 static void test_sysroot(void **state)
@@ -552,8 +583,8 @@ int main(void)
 		CASE(test_same_library_twice),	   CASE(test_data_is_no_module),
 		CASE(test_link_map_only),	   CASE(test_bad_link_map),
 		CASE(test_vdso),		   CASE(test_executable),
-		CASE(test_sysroot),		   CASE(test_memory_image),
-		CASE(test_anonymous_code),
+		CASE(test_executable_by_auxv),	   CASE(test_sysroot),
+		CASE(test_memory_image),	   CASE(test_anonymous_code),
 	};
 
 	return cmocka_run_group_tests_name("modules", tests, NULL, NULL);
