@@ -26,21 +26,46 @@ const struct cs_frame *cs_incident_frame(const struct cs_incident *in, size_t sk
 	return skip < in->n_frames ? &in->frames[skip] : NULL;
 }
 
+/** "f()", or "libx.so+0x12" where the function is not known; NULL: neither is. */
+static const char *where(const struct cs_scene *scene, const struct cs_frame *frame)
+{
+	const char *name = cs_frame_name(frame);
+
+	if (name && !frame->nearest)
+		return cs_arena_printf(scene->arena, "%s()", name);
+	if (frame->module && frame->module->name)
+		return cs_arena_printf(scene->arena, "%s+0x%" PRIx64, frame->module->name,
+				       frame->module_offset);
+	return NULL;
+}
+
+static bool is_in_libc(const struct cs_frame *frame)
+{
+	const char *name = frame->module ? frame->module->name : NULL;
+
+	return name && (!strncmp(name, "libc.so", 7) || !strncmp(name, "libc-2.", 7));
+}
+
 const char *cs_incident_place(const struct cs_incident *in, size_t skip)
 {
 	struct cs_arena *arena = in->scene->arena;
-	const struct cs_frame *frame = cs_incident_frame(in, skip);
-	const char *text = NULL, *name;
+	const char *text, *caller = NULL, *result;
+	size_t i = skip;
 
-	if (!frame)
+	while (i < in->n_frames && in->frames[i].kind == CS_FRAME_SIGNAL)
+		i++;
+	text = i < in->n_frames ? where(in->scene, &in->frames[i]) : NULL;
+	if (!text)
 		return "";
-	name = cs_frame_name(frame);
-	if (name && !frame->nearest)
-		text = cs_arena_printf(arena, ", in %s()", name);
-	else if (frame->module && frame->module->name)
-		text = cs_arena_printf(arena, ", in %s+0x%" PRIx64, frame->module->name,
-				       frame->module_offset);
-	return text ? text : "";
+	/* strlen() and memcpy() are never to blame: who gave them the pointer? */
+	if (is_in_libc(&in->frames[i])) {
+		while (i < in->n_frames && is_in_libc(&in->frames[i]))
+			i++;
+		caller = i < in->n_frames ? where(in->scene, &in->frames[i]) : NULL;
+	}
+	result = cs_arena_printf(arena, ", in %s%s%s", text,
+				 caller ? " called from " : "", caller ? caller : "");
+	return result ? result : "";
 }
 
 /** True if the process sent itself the signal, by raise() or the like: nothing else
@@ -58,26 +83,24 @@ static bool raised_by_itself(const struct cs_incident *in, const struct cs_sigin
 	return false;
 }
 
-static void look_at_instruction(struct cs_incident *in)
+void cs_incident_set_registers(struct cs_incident *in, const struct cs_regs *regs)
 {
 	const struct cs_scene *scene = in->scene;
-	const struct cs_region *region = cs_mem_region(scene->mem, in->pc);
+	const struct cs_region *region;
 	uint8_t bytes[MAX_INSN_BYTES];
 	size_t n;
 
+	in->regs = regs;
+	in->pc = in->sp = 0;
+	in->has_insn = false;
+	(void)cs_regs_get(regs, scene->arch->pc, &in->pc);
+	(void)cs_regs_get(regs, scene->arch->sp, &in->sp);
+	region = cs_mem_region(scene->mem, in->pc);
 	if (!in->pc || (region && !(region->prot & CS_PROT_EXEC)))
 		return;
 	n = cs_mem_read_some(scene->mem, in->pc, bytes, sizeof(bytes));
 	in->has_insn =
-		n && cs_ok(cs_disasm(scene->arch, bytes, n, in->pc, in->regs, &in->insn));
-}
-
-static void set_registers(struct cs_incident *in, const struct cs_regs *regs)
-{
-	in->regs = regs;
-	in->pc = in->sp = 0;
-	(void)cs_regs_get(regs, in->scene->arch->pc, &in->pc);
-	(void)cs_regs_get(regs, in->scene->arch->sp, &in->sp);
+		n && cs_ok(cs_disasm(scene->arch, bytes, n, in->pc, regs, &in->insn));
 }
 
 static const char *who_sent(const struct cs_scene *scene, const struct cs_siginfo *info,
@@ -148,7 +171,7 @@ static void see_through(struct cs_incident *in, const struct cs_original *origin
 	in->code = original->code;
 	in->address = original->address;
 	in->has_siginfo = original->signo != SIGABRT;
-	set_registers(in, original->regs);
+	cs_incident_set_registers(in, original->regs);
 	ret->reraised = true;
 	ret->sender_pid = -1;
 	ret->sender_uid = -1;
@@ -164,13 +187,23 @@ static void see_through(struct cs_incident *in, const struct cs_original *origin
 		ret->signal_name, final);
 }
 
-/** The same where the raised signal struck only after the handler had returned. */
-static void take_pending(struct cs_incident *in, struct cs_crash *ret)
+/**
+ * The instruction at hand is bound to fault: it did, where a handler raised the signal in
+ * vain, and where the core has no siginfo (qemu and older debuggers write none).
+ */
+static void take_from_instruction(struct cs_incident *in, bool by_itself,
+				  struct cs_crash *ret)
 {
 	if (!cs_original_here(in))
 		return;
-	in->has_siginfo = true;
-	ret->reraised = true;
+	if (!in->has_siginfo) {
+		in->has_siginfo = true;
+		ret->detail = "the core has no details of the signal: they are worked "
+			      "out from the "
+			      "instruction";
+		return;
+	}
+	ret->reraised = by_itself;
 	ret->sender_pid = -1;
 	ret->sender_uid = -1;
 	ret->code = in->code;
@@ -208,7 +241,7 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 	in.address = in.has_siginfo ? info->address : 0;
 	in.frames = group->frames;
 	in.n_frames = group->n_frames;
-	set_registers(&in, regs);
+	cs_incident_set_registers(&in, regs);
 	ret->tid = target->threads[core->crashed_thread].tid;
 	ret->signal = in.signo;
 	ret->signal_name = signal_text(scene, in.signo);
@@ -221,11 +254,11 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 	by_itself = raised_by_itself(&in, info, core->pid);
 	if (by_itself && cs_original_find(scene, stack, group, in.signo, &original))
 		see_through(&in, &original, ret);
-	if (cs_signal_is_fault(in.signo))
-		look_at_instruction(&in);
-	if (by_itself && !ret->reraised && cs_signal_is_fault(in.signo))
-		take_pending(&in, ret);
-	if (in.has_siginfo && in.code <= 0)
-		in.has_insn = false; /* it was sent: no instruction is to blame */
+	if (!ret->reraised && cs_signal_is_fault(in.signo) &&
+	    (by_itself || !in.has_siginfo))
+		take_from_instruction(&in, by_itself, ret);
+	/* Of a signal that was sent no instruction is to blame. */
+	in.has_insn = in.has_insn && cs_signal_is_fault(in.signo) &&
+		      (in.code > 0 || !in.has_siginfo);
 	explain_incident(&in, info, by_itself, core->pid, ret);
 }

@@ -19,6 +19,8 @@
 #define SEGV_MAPERR_CODE 1
 #define BUS_ADRALN_CODE 1
 #define BUS_ADRERR_CODE 2
+#define BUS_MCEERR_AR_CODE 4
+#define BUS_MCEERR_AO_CODE 5
 #define FPE_INTDIV_CODE 1
 #define NULL_REACH                                                                       \
 	65536UL /* bytes from NULL on that count as "a small offset": mmap_min_addr */
@@ -308,8 +310,10 @@ static void explain_bus(struct fault *f)
 		f->what = ", for which the kernel has no memory page (no huge page is "
 			  "free, or a "
 			  "file mapping that the core does not list)";
-	} else {
+	} else if (in->code == BUS_MCEERR_AR_CODE || in->code == BUS_MCEERR_AO_CODE) {
 		f->what = ", where the hardware reports a memory error";
+	} else {
+		f->what = ", for which the kernel gives no reason";
 	}
 }
 
@@ -371,7 +375,14 @@ static void explain_other(struct fault *f)
 {
 	f->crash->fault = CS_FAULT_OTHER;
 	f->crash->has_address = f->in->signo == SIGTRAP && f->crash->has_address;
-	if (f->in->signo == SIGTRAP)
+	if (f->in->signo == SIGTRAP && f->in->has_insn &&
+	    !strncmp(f->in->insn.text, "brk", 3))
+		f->what = cs_arena_printf(
+			f->in->scene->arena,
+			"deliberate trap (%s): code that must not be reached, a failed "
+			"check, or a breakpoint without a debugger",
+			f->in->insn.text);
+	else if (f->in->signo == SIGTRAP)
 		f->what = "breakpoint or trap instruction without a debugger";
 	else
 		f->what = "a system call that the process's seccomp filter forbids";
@@ -385,7 +396,7 @@ void cs_fault_explain(const struct cs_incident *in, struct cs_crash *ret)
 
 	ret->has_address = in->has_siginfo;
 	ret->address = in->has_siginfo ? in->address : 0;
-	if (!in->has_siginfo && in->signo == SIGSEGV) {
+	if (!in->has_siginfo && (in->signo == SIGSEGV || in->signo == SIGBUS)) {
 		ret->fault = CS_FAULT_OTHER;
 		f.what = "no details: the core has no siginfo for it";
 	} else if (in->signo == SIGSEGV) {

@@ -61,6 +61,10 @@ CS_MUST_CHECK bool cs_original_find(const struct cs_scene *scene,
  */
 CS_MUST_CHECK bool cs_original_here(struct cs_incident *in);
 
+/** Take @in to @regs: pc, sp, and the instruction there unless it lies where nothing can
+ * be executed. */
+void cs_incident_set_registers(struct cs_incident *in, const struct cs_regs *regs);
+
 /** True for the signals that a processor's trap ends in. */
 bool cs_signal_is_fault(int signo);
 

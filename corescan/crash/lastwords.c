@@ -13,8 +13,8 @@
 
 #define MAX_WAY 48 /* frames between raise() and the one that wanted to abort */
 
-/** A function on the way to abort(). @by: how the abort is described if this is the
- * outermost of them. */
+/** A function on the way to abort(), clones of it (".constprop.0") included. @by: how the
+ * abort is described if this is the outermost of them. */
 struct way {
 	const char *pattern; /* start of the function's name; a '$' at its end: the whole
 				name */

@@ -151,6 +151,22 @@ static size_t signals_before(const struct cs_raw_stack *stack, size_t frame)
 	return n;
 }
 
+/** Nothing was saved of the trap: true if the interrupted instruction is bound to end in
+ * signal @final. */
+static bool would_fault(const struct cs_scene *scene, const struct cs_interrupted *at,
+			int final, struct cs_original *ret)
+{
+	struct cs_incident in = {.scene = scene, .signo = final};
+
+	cs_incident_set_registers(&in, &at->regs);
+	if (!cs_original_here(&in))
+		return false;
+	ret->signo = in.signo;
+	ret->code = in.code;
+	ret->address = in.address;
+	return true;
+}
+
 /** What @at was called for; false if it was no fault and no abort(). */
 static bool examine(const struct cs_scene *scene, const struct cs_interrupted *at,
 		    const struct cs_stack_group *group, int final,
@@ -177,10 +193,12 @@ static bool examine(const struct cs_scene *scene, const struct cs_interrupted *a
 		ret->signo = SIGABRT;
 		return final == SIGABRT;
 	}
+	if (!trapped)
+		return would_fault(scene, at, final, ret);
 	ret->signo = trap.signo;
 	ret->code = trap.code;
 	ret->address = trap.address;
-	return trapped;
+	return true;
 }
 
 bool cs_original_find(const struct cs_scene *scene, const struct cs_raw_stack *stack,
@@ -272,6 +290,11 @@ bool cs_original_here(struct cs_incident *in)
 	case SIGILL:
 		code = 2; /* ILL_ILLOPN, as x86 has it */
 		if (strncmp(insn->text, "ud", 2) && !insn->isa)
+			return false;
+		break;
+	case SIGTRAP:
+		code = 1; /* TRAP_BRKPT */
+		if (strncmp(insn->text, "brk", 3) && strncmp(insn->text, "int3", 4))
 			return false;
 		break;
 	default:
