@@ -37,7 +37,7 @@ size_t cs_mod_read(struct cs_mod *mod, uint64_t vaddr, void *buf, size_t len)
 		return 0;
 	if (!file)
 		return cs_mem_read_some(mod->owner->mem, mod->pub.bias + vaddr, buf, len);
-	if (!to_offset(&mod->head, vaddr, &offset, &left) ||
+	if (!to_offset(&mod->file_head, vaddr, &offset, &left) ||
 	    !cs_ok(cs_file_read_some(file, offset, buf, CS_MIN(len, left), &got)))
 		return 0;
 	return got;
@@ -62,16 +62,19 @@ static bool read_u64(struct cs_mod *mod, uint64_t vaddr, uint64_t *ret)
 /** glibc relocates these in memory, other linkers and the vdso do not: both end as ELF addresses. */
 static uint64_t unrelocate(const struct cs_mod *mod, uint64_t value)
 {
-	if (value >= mod->head.low && value < mod->head.high)
+	const struct cs_elf_head *h = mod->file ? &mod->file_head : &mod->head;
+
+	if (value >= h->low && value < h->high)
 		return value;
-	if (value - mod->pub.bias >= mod->head.low && value - mod->pub.bias < mod->head.high)
+	if (value - mod->pub.bias >= h->low && value - mod->pub.bias < h->high)
 		return value - mod->pub.bias;
 	return 0;
 }
 
 bool cs_dynamic_read(struct cs_mod *mod, struct cs_dynamic *ret)
 {
-	const Elf64_Phdr *p = cs_elf_head_segment(&mod->head, PT_DYNAMIC);
+	const Elf64_Phdr *p = cs_elf_head_segment(mod->file ? &mod->file_head : &mod->head,
+						  PT_DYNAMIC);
 	uint64_t i, tag, value;
 
 	*ret = (struct cs_dynamic){0};

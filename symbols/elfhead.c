@@ -41,6 +41,19 @@ void cs_elf_head_deinit(struct cs_elf_head *head)
 	head->n_phdrs = 0;
 }
 
+bool cs_elf_head_copy(const struct cs_elf_head *head, struct cs_elf_head *ret)
+{
+	Elf64_Phdr *phdrs = calloc(head->n_phdrs + 1, sizeof(*phdrs));
+
+	if (!phdrs)
+		return false;
+	if (head->n_phdrs)
+		memcpy(phdrs, head->phdrs, head->n_phdrs * sizeof(*phdrs));
+	*ret = *head;
+	ret->phdrs = phdrs;
+	return true;
+}
+
 static bool read_ehdr(struct cs_buf *b, Elf64_Ehdr *e)
 {
 	const uint8_t *ident;

@@ -34,6 +34,8 @@ struct cs_elf_head {
 };
 
 void cs_elf_head_deinit(struct cs_elf_head *head);
+/** A copy with program headers of its own. False without memory. */
+CS_MUST_CHECK bool cs_elf_head_copy(const struct cs_elf_head *head, struct cs_elf_head *ret);
 
 /** Read @file's. Errors: FORMAT (not such an ELF file; the message says why), OS, NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_elf_head_of_file(const struct cs_file *file, uint64_t page_size,

@@ -38,6 +38,7 @@ struct cs_mod {
 	bool vdso, in_link_map, executable, deleted;
 
 	struct cs_file *file; /* verified or unverified; NULL: none */
+	struct cs_elf_head file_head; /* of `file`; patchelf keeps the build id, but not the layout */
 	const char *other_file; /* a file at the path that is another build */
 	char other_id[2 * CS_MAX_BUILD_ID + 1];
 	const char *debug_hint; /* a file with the right build id and nothing but debug info */
@@ -100,6 +101,9 @@ void cs_link_map_deinit(struct cs_link_map *map);
 
 /** Find each module's file and fill in file, file_state, build_id and note. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_modules_find_files(struct cs_modules *ms);
+/** True if @range agrees with the program headers of @head at @bias, or is the hole between two segments. */
+bool cs_mod_range_fits(const struct cs_mod *mod, const struct cs_elf_head *head, uint64_t bias,
+		       const struct cs_mod_range *range);
 /**
  * Take @file for @mod if it is the same build. True: taken, *@file is NULL then; false: another build,
  * remembered for the note. @sections: also look whether its code was stripped off (a debug file).

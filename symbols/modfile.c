@@ -16,10 +16,10 @@
 
 /* ---- is it the same build? ---- */
 
-/** True if the range agrees with the program headers at @bias, or is the hole between two segments. */
-static bool range_agrees(const struct cs_elf_head *head, uint64_t page, uint64_t bias,
-			 const struct cs_mod_range *r)
+bool cs_mod_range_fits(const struct cs_mod *mod, const struct cs_elf_head *head, uint64_t bias,
+		       const struct cs_mod_range *r)
 {
+	uint64_t page = mod->owner->page_size;
 	size_t i;
 
 	if (r->start - bias < head->low || r->end - bias > head->high || r->end < bias)
@@ -43,7 +43,7 @@ static bool ranges_agree(const struct cs_mod *mod, const struct cs_elf_head *hea
 
 	for (i = 0; i < mod->ranges.n; i++) {
 		if (mod->ranges.v[i].from_file &&
-		    !range_agrees(head, mod->owner->page_size, bias, &mod->ranges.v[i]))
+		    !cs_mod_range_fits(mod, head, bias, &mod->ranges.v[i]))
 			return false;
 	}
 	return true;
@@ -125,24 +125,31 @@ static bool is_debug_only(const struct cs_file *file, const struct cs_elf_head *
 	return nobits;
 }
 
-static void take_file(struct cs_mod *mod, struct cs_file **file, struct cs_elf_head *head,
+/** @head is taken over where this succeeds. */
+static bool take_file(struct cs_mod *mod, struct cs_file **file, struct cs_elf_head *head,
 		      enum cs_file_state state, uint64_t bias)
 {
 	char text[2 * CS_MAX_BUILD_ID + 1];
+	struct cs_elf_head copy = {0};
 
+	if (!mod->head_in_core && !cs_elf_head_copy(head, &copy))
+		return false;
 	cs_file_close(mod->file);
+	cs_elf_head_deinit(&mod->file_head);
 	mod->file = CS_TAKE(*file);
+	mod->file_head = *head;
+	*head = (struct cs_elf_head){0};
 	mod->pub.file = cs_text_utf8(mod->owner->arena, mod->file->path, strlen(mod->file->path));
 	mod->pub.file_state = state;
 	if (mod->head_in_core)
-		return;
+		return true;
 	cs_elf_head_deinit(&mod->head);
-	mod->head = *head;
-	*head = (struct cs_elf_head){0};
+	mod->head = copy;
 	mod->pub.bias = bias;
 	mod->has_bias = true;
 	cs_elf_head_id_text(&mod->head, text);
 	mod->pub.build_id = text[0] ? cs_arena_strdup(mod->owner->arena, text) : NULL;
+	return true;
 }
 
 bool cs_mod_offer_file(struct cs_mod *mod, struct cs_file **file, bool sections)
@@ -157,8 +164,7 @@ bool cs_mod_offer_file(struct cs_mod *mod, struct cs_file **file, bool sections)
 	if (state != CS_FILE_MISMATCH && sections && is_debug_only(*file, &head)) {
 		mod->debug_hint = cs_arena_strdup(mod->owner->arena, (*file)->path);
 	} else if (state != CS_FILE_MISMATCH) {
-		take_file(mod, file, &head, state, bias);
-		taken = true;
+		taken = take_file(mod, file, &head, state, bias);
 	} else if (!mod->other_file) {
 		mod->other_file = cs_text_utf8(mod->owner->arena, (*file)->path,
 					       strlen((*file)->path));
@@ -288,6 +294,10 @@ static const char *mismatch_note(const struct cs_mod *mod)
 				       "the file was deleted while the process ran, and without a build "
 				       "id the one that is now at %s cannot be told to be the same: give "
 				       "the folder of the original with %s", mod->other_file, give);
+	if (!mod->head_in_core)
+		return cs_arena_printf(mod->owner->arena,
+				       "%s does not fit the mappings of the process: replaced since it "
+				       "started? Give the original with %s", mod->other_file, give);
 	return cs_arena_printf(mod->owner->arena,
 			       "%s is another build (build id %.*s%s, the core has %.*s%s): replaced "
 			       "since the process started? Give the original with %s", mod->other_file,

@@ -54,6 +54,7 @@ void cs_mod_free(struct cs_mod *mod)
 	cs_elf_image_deinit(&mod->debug);
 	cs_elf_image_deinit(&mod->image);
 	cs_file_close(mod->file);
+	cs_elf_head_deinit(&mod->file_head);
 	cs_elf_head_deinit(&mod->head);
 	free(mod->ranges.v);
 }

@@ -119,7 +119,8 @@ static struct cs_error *serve_pages(struct cs_mod *mod)
 		uint64_t end = r->end;
 
 		if ((r->prot & CS_PROT_WRITE) || !(r->prot & CS_PROT_READ) ||
-		    r->offset >= mod->file->size || was_writable(mod, r))
+		    r->offset >= mod->file->size || was_writable(mod, r) ||
+		    !cs_mod_range_fits(mod, &mod->file_head, mod->pub.bias, r))
 			continue;
 		/* What lies behind the end of the file in its last page is not in the file. */
 		if (end - r->start > mod->file->size - r->offset)

@@ -106,6 +106,25 @@ static void test_good_pages_from_file(void **state)
 	assert_int_equal(cs_mem_read_some(fx->mem, BIAS - 8, wrong, sizeof(wrong)), 0);
 }
 
+/** The same build, laid out anew as patchelf does: its symbols serve, its pages must not. */
+static void test_partial_other_layout(void **state)
+{
+	struct fixture *fx = *state;
+	struct cs_mod *mod;
+	uint64_t answer;
+	uint8_t byte;
+
+	build(fx, LIB "-Wl,--build-id=0x1234567812345678", source_a, "lib.so");
+	fixture_load(fx, fixture_path(fx, "lib.so"), BIAS, fixture_path(fx, "lib.so"), SAVED_HEAD,
+		     true);
+	build(fx, LIB "-Wl,--build-id=0x1234567812345678 -Wl,-z,noseparate-code", source_a, "lib.so");
+	fixture_modules(fx, NULL);
+	mod = cs_modules_at(fx->modules, 0);
+	assert_int_equal(only(fx)->file_state, CS_FILE_VERIFIED);
+	assert_true(cs_mod_symbol(mod, "answer", &answer, NULL));
+	assert_int_equal(cs_mem_read_some(fx->mem, BIAS + 0x1000, &byte, 1), 0);
+}
+
 static void test_bad_replaced(void **state)
 {
 	struct fixture *fx = *state;
@@ -268,6 +287,7 @@ static void test_partial_head_not_saved(void **state)
 	build(fx, LIB, source_c, "lib.so");
 	fixture_modules(fx, NULL);
 	assert_int_equal(only(fx)->file_state, CS_FILE_MISMATCH);
+	assert_non_null(strstr(only(fx)->note, "does not fit the mappings"));
 	free(id);
 }
 
@@ -576,8 +596,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_good_verified),	   CASE(test_good_pages_from_file),
-		CASE(test_bad_replaced),	   CASE(test_bad_missing),
-		CASE(test_bad_fifo),		   CASE(test_deleted),
+		CASE(test_partial_other_layout),   CASE(test_bad_replaced),
+		CASE(test_bad_missing),		   CASE(test_bad_fifo),
+		CASE(test_deleted),
 		CASE(test_lib_path_by_build_id),   CASE(test_bad_lib_path),
 		CASE(test_without_build_id),	   CASE(test_partial_head_not_saved),
 		CASE(test_same_library_twice),	   CASE(test_data_is_no_module),
