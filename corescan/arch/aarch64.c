@@ -91,6 +91,8 @@ const struct cs_arch cs_arch_aarch64 = {
 	 */
 	.sigframe_regs = 128 + 176 + 8,
 	.sigframe_reg_offsets = sigframe,
+	/* Bit 55 tells the halves of the address space apart; below lie 48 or 39 bits of address. */
+	.pac_masks = {0x007f000000000000, 0x007fff8000000000},
 	.non_canonical = non_canonical,
 	.red_zone = 0,
 };

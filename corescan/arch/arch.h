@@ -70,6 +70,12 @@ struct cs_arch {
 	/** Bytes from sp in the trampoline to the siginfo_t. */
 	unsigned sigframe_info;
 
+	/**
+	 * Pointer authentication code bits of a return address, to try where the core does not tell
+	 * them (no NT_ARM_PAC_MASK): the fewest first; 0: none.
+	 */
+	uint64_t pac_masks[2];
+
 	/** True for addresses that no process can map, whatever its page tables. */
 	bool (*non_canonical)(uint64_t addr);
 	unsigned red_zone; /* bytes below sp that a function may use */

@@ -46,7 +46,14 @@ bool cs_pc_returnable(const struct cs_unwinder *u, uint64_t pc)
 
 uint64_t cs_pc_strip(const struct cs_unwinder *u, uint64_t pc)
 {
-	return pc & ~u->pac_mask;
+	if (u->pac_mask || !u->arch->pac_masks[0])
+		return pc & ~u->pac_mask;
+	if (cs_pc_executable(u, pc))
+		return pc;
+	for (size_t i = 0; i < CS_COUNT(u->arch->pac_masks); i++)
+		if (cs_pc_executable(u, pc & ~u->arch->pac_masks[i]))
+			return pc & ~u->arch->pac_masks[i];
+	return pc;
 }
 
 static size_t slot_of(const struct cs_unwinder *u, uint64_t pc, bool exact)

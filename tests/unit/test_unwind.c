@@ -321,6 +321,24 @@ static void test_aarch64(void **state)
 	assert_int_equal(w->stack.stop, CS_STOP_BOTTOM);
 }
 
+/* The core does not say which bits are the signature: the address that can be executed tells. */
+static void test_aarch64_without_mask(void **state)
+{
+	struct world *w = *state;
+
+	cs_regs_set(&w->regs, A64_PC, CODE + 0x40);
+	cs_regs_set(&w->regs, A64_SP, STACK + 0x100);
+	cs_regs_set(&w->regs, A64_FP, STACK + 0x120);
+	put(w, STACK + 0x120, STACK + 0x200);
+	put(w, STACK + 0x128, (CODE + 0x24) | 0x0055000000000000);
+	put(w, STACK + 0x200, STACK + 0x300);
+	put(w, STACK + 0x208, (CODE + 0x34) | 0x002a550000000000);
+	unwind(w, 0);
+	assert_int_equal(w->stack.n, 3);
+	expect(w, 1, CODE + 0x24, CS_TRUST_FRAME_POINTER);
+	expect(w, 2, CODE + 0x34, CS_TRUST_FRAME_POINTER);
+}
+
 static void test_aarch64_null_call(void **state)
 {
 	struct world *w = *state;
@@ -365,6 +383,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_signal_frame, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_signal_cycle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_aarch64, setup_aarch64, teardown),
+		cmocka_unit_test_setup_teardown(test_aarch64_without_mask, setup_aarch64, teardown),
 		cmocka_unit_test_setup_teardown(test_aarch64_null_call, setup_aarch64, teardown),
 		cmocka_unit_test_setup_teardown(test_long_chain, setup, teardown),
 	};
