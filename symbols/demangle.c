@@ -40,12 +40,6 @@
 /** Stack for the others: the deepest names of CS_MAX_MANGLED bytes that were tried need
  * under 2 MiB. */
 #define STACK_BYTES (8UL << 20)
-/** Steps that searching a tree for argument packs may take. */
-#define MAX_WEIGHT 65536
-/** Templates times scopes, each of 16 bytes of stack in cplus_demangle_print_callback().
- */
-#define MAX_COPIES 32768
-
 struct job {
 	const char *symbol;
 	char *out; /* CS_MAX_DEMANGLED + 1 bytes */
@@ -158,7 +152,8 @@ static bool weigh(struct weighing *w, size_t i,
 	uint32_t size = 1;
 
 	for (int k = 0; k < n; k++)
-		size += CS_MIN(w->weights[kids[k] - w->base].size, (uint32_t)MAX_WEIGHT);
+		size += CS_MIN(w->weights[kids[k] - w->base].size,
+			       (uint32_t)CS_MAX_DEMANGLE_WEIGHT);
 	w->weights[i] = (struct weight){.size = size, .state = 2};
 	count_copies(w, dc);
 	/*
@@ -167,7 +162,8 @@ static bool weigh(struct weighing *w, size_t i,
 	 */
 	if (dc->type == DEMANGLE_COMPONENT_FIXED_TYPE)
 		return false;
-	return dc->type != DEMANGLE_COMPONENT_PACK_EXPANSION || size < MAX_WEIGHT;
+	return dc->type != DEMANGLE_COMPONENT_PACK_EXPANSION ||
+	       size < CS_MAX_DEMANGLE_WEIGHT;
 }
 
 static bool weigh_all(struct weighing *w, size_t root)
@@ -199,7 +195,7 @@ static bool weigh_all(struct weighing *w, size_t root)
 			return false;
 		depth--;
 	}
-	return w->templates * w->scopes <= MAX_COPIES;
+	return w->templates * w->scopes <= CS_MAX_DEMANGLE_COPIES;
 }
 
 /**

@@ -69,8 +69,6 @@ static size_t operator_at(const char *start, const char *p)
 	return word;
 }
 
-#define MAX_NESTING 256
-
 /**
  * Length of the bracketed text that begins at @p with one of ( [ { <, or 0 if it never
  * closes. Less-than and greater-than signs of expressions are told from brackets by what
@@ -78,7 +76,7 @@ static size_t operator_at(const char *start, const char *p)
  */
 static size_t bracketed(const char *p)
 {
-	char open[MAX_NESTING];
+	char open[CS_MAX_NAME_NESTING];
 	size_t depth = 0, i = 0;
 
 	for (; p[i]; i++) {
@@ -87,7 +85,7 @@ static size_t bracketed(const char *p)
 		if (op) {
 			i += op - 1;
 		} else if (strchr("([{<", p[i])) {
-			if (depth == MAX_NESTING)
+			if (depth == CS_MAX_NAME_NESTING)
 				return 0;
 			open[depth++] = p[i];
 		} else if (p[i] == '>') {

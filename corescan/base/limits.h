@@ -19,6 +19,8 @@
 #define CS_MAX_FOLD_PERIOD 32UL               /* frames in one cycle of a recursion that is folded */
 #define CS_MAX_SCAN_BYTES 65536UL             /* stack bytes searched for one lost return address */
 #define CS_MAX_SCAN_FRAMES 64UL               /* frames of one thread that were only found by scanning */
+#define CS_MAX_SCAN_PREFERENCE 1024UL         /* stack bytes behind a doubtful return address searched for a better one */
+#define CS_MAX_FUNCTION 1048576UL             /* bytes of one function: how far behind its start a pc may be */
 #define CS_MAX_READ (16UL << 20)              /* bytes of one read from target memory */
 #define CS_MAX_STRING 65536UL                 /* bytes of one string read from the target */
 #define CS_MAX_PATH 4096UL                    /* bytes of one path named by the target */
@@ -28,6 +30,7 @@
 #define CS_MAX_ELF_SEGMENTS 512UL             /* program headers of one module */
 #define CS_MAX_ELF_NOTES 65536UL               /* bytes of one note segment of a module */
 #define CS_MAX_BUILD_ID 64UL                  /* bytes of a build id; linkers write 8 to 20 */
+#define CS_MAX_REGION_STEPS 16777216UL        /* regions looked at for code that left its file mapping */
 #define CS_MAX_NAMESPACES 32UL                /* link map lists of one process; glibc allows 16 */
 #define CS_MAX_SYMLINKS 40UL                  /* symbolic links followed in one path; linux: MAXSYMLINKS */
 #define CS_MAX_SYMBOLS 33554432UL             /* symbol table entries of one module looked at */
@@ -37,8 +40,11 @@
 #define CS_MAX_HASH_CHAIN 65536UL             /* symbols in one hash bucket of a module */
 #define CS_MAX_MANGLED 16384UL                /* bytes of a mangled name that is demangled */
 #define CS_MAX_DEMANGLED 65536UL              /* bytes of a demangled name */
+#define CS_MAX_DEMANGLE_WEIGHT 65536          /* steps of one search for argument packs */
+#define CS_MAX_DEMANGLE_COPIES 32768UL        /* templates times scopes of one name: stack it takes */
+#define CS_MAX_NAME_NESTING 256UL             /* brackets within brackets in a demangled name */
 #define CS_MAX_INLINES 64UL                   /* inlined calls at one pc */
-#define CS_MAX_DIES 16777216UL                /* debug information entries looked at for one address */
+#define CS_MAX_DIES 4194304UL                 /* debug information entries looked at for one address */
 #define CS_MAX_DIE_DEPTH 200UL                /* depth of nested scopes in debug information */
 #define CS_MAX_UNITS 1048576UL                /* address ranges of one module's compilation units */
 #define CS_MAX_CFI_OPS 512UL                  /* operations evaluated of one DWARF expression */
@@ -58,6 +64,9 @@
 #define CS_MAX_MEMORY_IMAGE (256UL << 20)     /* bytes of a module's image rebuilt from the core */
 #define CS_MAX_LIBRARY_FILES 200000UL         /* files looked at in one --lib-path folder */
 #define CS_MAX_LIBRARY_DEPTH 16UL             /* folder depth searched in one --lib-path folder */
+#define CS_MAX_ABORT_FRAMES 48UL              /* frames between raise() and who wanted to abort */
+#define CS_MAX_ROLE_FRAMES 256UL              /* outermost frames searched for a thread's role */
+#define CS_MAX_VERSION_FILE 4096UL            /* bytes read of torch's version.py */
 #define CS_MAX_VERSION_SCAN (64UL << 20)      /* bytes of one module searched for a version text */
 #define CS_MAX_JSON_STRING 16384UL            /* bytes of one string in the JSON report */
 #define CS_MAX_JSON_FRAMES 250000UL           /* frames in one JSON report; beyond, equal stacks come once */

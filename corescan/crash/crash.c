@@ -215,6 +215,26 @@ static void take_from_instruction(struct cs_incident *in, bool by_itself,
 		ret->signal_name);
 }
 
+/** The signal as the core tells it: in @in to be explained, and in @ret. */
+static void take_signal(struct cs_incident *in, const struct cs_siginfo *info,
+			const struct cs_thread_info *thread, struct cs_crash *ret)
+{
+	in->has_siginfo = info && info->present;
+	in->signo = in->has_siginfo ? info->signo : thread->signal;
+	in->code = in->has_siginfo ? info->code : 0;
+	in->address = in->has_siginfo ? info->address : 0;
+	ret->tid = thread->tid;
+	ret->signal = in->signo;
+	ret->signal_name = signal_text(in->scene, in->signo);
+	ret->code = in->code;
+	ret->code_name =
+		in->has_siginfo ? cs_signal_code_name(in->signo, in->code) : NULL;
+	if (in->has_siginfo && info->sender_pid >= 0) {
+		ret->sender_pid = info->sender_pid;
+		ret->sender_uid = info->sender_uid;
+	}
+}
+
 void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 		      const struct cs_raw_stack *stack,
 		      const struct cs_stack_group *group, struct cs_crash *ret)
@@ -234,23 +254,10 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 		return;
 	}
 	info = cs_core_siginfo(scene->core, core->crashed_thread);
-	in.has_siginfo = info && info->present;
-	in.signo = in.has_siginfo ? info->signo
-				  : target->threads[core->crashed_thread].signal;
-	in.code = in.has_siginfo ? info->code : 0;
-	in.address = in.has_siginfo ? info->address : 0;
 	in.frames = group->frames;
 	in.n_frames = group->n_frames;
+	take_signal(&in, info, &target->threads[core->crashed_thread], ret);
 	cs_incident_set_registers(&in, regs);
-	ret->tid = target->threads[core->crashed_thread].tid;
-	ret->signal = in.signo;
-	ret->signal_name = signal_text(scene, in.signo);
-	ret->code = in.code;
-	ret->code_name = in.has_siginfo ? cs_signal_code_name(in.signo, in.code) : NULL;
-	if (in.has_siginfo && info->sender_pid >= 0) {
-		ret->sender_pid = info->sender_pid;
-		ret->sender_uid = info->sender_uid;
-	}
 	by_itself = raised_by_itself(&in, info, core->pid);
 	if (by_itself && cs_original_find(scene, stack, group, in.signo, &original))
 		see_through(&in, &original, ret);

@@ -374,7 +374,7 @@ static void explain_arithmetic(struct fault *f)
 static void explain_other(struct fault *f)
 {
 	f->crash->fault = CS_FAULT_OTHER;
-	f->crash->has_address = f->in->signo == SIGTRAP && f->crash->has_address;
+	f->crash->has_address = false; /* SIGTRAP's is the pc, SIGSYS has none */
 	if (f->in->signo == SIGTRAP && f->in->has_insn &&
 	    !strncmp(f->in->insn.text, "brk", 3))
 		f->what = cs_arena_printf(

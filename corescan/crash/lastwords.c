@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#define MAX_WAY 48 /* frames between raise() and the one that wanted to abort */
-
 /** A function on the way to abort(), clones of it (".constprop.0") included. @by: how the
  * abort is described if this is the outermost of them. */
 struct way {
@@ -164,8 +162,7 @@ static bool matches(const char *pattern, const char *function)
 
 	if (pattern[n - 1] == '$')
 		return !strncmp(pattern, function, n - 1) &&
-		       (!function[n - 1] || function[n - 1] == '(' ||
-			function[n - 1] == '@');
+		       (!function[n - 1] || strchr("(@. ", function[n - 1]));
 	return !strncmp(pattern, function, n);
 }
 
@@ -220,7 +217,7 @@ static const char *walk(const struct cs_incident *in, size_t *ret_passed)
 	const char *by = NULL;
 	size_t passed = 0;
 
-	for (size_t i = 0; i < in->n_frames && i < MAX_WAY; i++) {
+	for (size_t i = 0; i < in->n_frames && i < CS_MAX_ABORT_FRAMES; i++) {
 		const struct way *way = way_of(&in->frames[i]);
 
 		if (way) {

@@ -3,13 +3,10 @@
  * What a thread is there for, by the functions on its stack. Knows names alone. A pattern
  * matches at the start of a name; "*" at its start lets it match anywhere.
  */
+#include "base/limits.h"
 #include "crash/internal.h"
 
 #include <string.h>
-
-#define MAX_LOOKED_AT                                                                    \
-	256 /* frames of one stack, outermost first: that is where a thread's purpose    \
-	       stands */
 
 struct role {
 	const char *pattern;
@@ -128,8 +125,8 @@ const char *cs_thread_role(const struct cs_stack_group *group, bool is_main)
 		return "main";
 	if (!group)
 		return NULL;
-	if (group->n_frames > MAX_LOOKED_AT)
-		first = group->n_frames - MAX_LOOKED_AT;
+	if (group->n_frames > CS_MAX_ROLE_FRAMES)
+		first = group->n_frames - CS_MAX_ROLE_FRAMES;
 	for (size_t i = group->n_frames; i-- > first;) {
 		const struct cs_frame *f = &group->frames[i];
 		const char *role =

@@ -16,7 +16,6 @@
 #define CHUNK 65536UL
 #define MAX_TEXT 128UL /* bytes of one version text with what announces it */
 #define MAX_VERSIONS 16
-#define MAX_VERSION_FILE 4096UL
 
 struct versions {
 	const struct cs_scene *scene;
@@ -310,12 +309,12 @@ static void torch_version_file(struct versions *v, const char *file, size_t fold
 	CS_CLEANUP(cs_file_closep) struct cs_file *f = NULL;
 	char *path = cs_arena_printf(v->scene->arena, "%.*s/version.py", (int)folder_len,
 				     file);
-	char text[MAX_VERSION_FILE + 1];
+	char text[CS_MAX_VERSION_FILE + 1];
 	const char *value;
 	size_t n = 0;
 
 	if (!path || !cs_ok(cs_file_open(path, &f)) ||
-	    !cs_ok(cs_file_read_some(f, 0, text, MAX_VERSION_FILE, &n)))
+	    !cs_ok(cs_file_read_some(f, 0, text, CS_MAX_VERSION_FILE, &n)))
 		return;
 	text[n] = '\0';
 	n = python_assignment(text, "__version__", &value);
