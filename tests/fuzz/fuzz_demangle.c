@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Demangling and short names. The input is a symbol's name; it is also taken for a demangled one, which gives the
- * short form text that no demangler would print.
+ * Demangling and short names. The input is a symbol's name; it is also taken for a
+ * demangled one, which gives the short form text that no demangler would print.
  */
 #include "base/limits.h"
 #include "base/text.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One instruction on either machine: the first byte chooses machine and known registers. */
+/* One instruction on either machine: the first byte chooses machine and known registers.
+ */
 #include "symbols/disasm.h"
 
 #include <elf.h>
