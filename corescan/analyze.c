@@ -90,6 +90,7 @@ static struct cs_error *open_all(struct work *w, const char *path)
 		.debug_dirs = w->options.debug_dirs,
 		.n_debug_dirs = w->options.n_debug_dirs,
 		.debuginfod = w->options.debuginfod,
+		.all_lines = w->options.all_lines,
 	};
 
 	CS_TRY(cs_core_open(path, &core_options, &w->diags, &w->core));

@@ -110,6 +110,38 @@ static struct cs_lines *open_image(const struct cs_bytes *from, Elf *elf)
 	return lines->dw ? CS_TAKE(lines) : NULL;
 }
 
+/** Bytes that libdw would unpack: it does so for all debug sections when it opens them. */
+static uint64_t unpacked_size(const struct cs_bytes *from)
+{
+	struct cs_sections sections;
+	uint64_t sum = 0;
+
+	cs_sections_read(from, &sections);
+	for (size_t i = 0; i < sections.n; i++) {
+		const struct cs_section *s = &sections.v[i];
+		Elf64_Chdr chdr;
+
+		if (s->flags & SHF_COMPRESSED && !(s->flags & SHF_ALLOC) &&
+		    cs_bytes_read(from, s->offset, &chdr, sizeof(chdr)) == sizeof(chdr) &&
+		    le64toh(chdr.ch_size) < UINT64_MAX - sum)
+			sum += le64toh(chdr.ch_size);
+	}
+	cs_sections_deinit(&sections);
+	return sum;
+}
+
+/**
+ * Distributions compress their debug packages: unpacking the C library's costs more time than all else
+ * that a report of a hundred threads takes, for lines that few look at. Symbols do not need it.
+ */
+static bool worth_unpacking(struct cs_mod *mod, const struct cs_bytes *from)
+{
+	if (mod->owner->options.all_lines || unpacked_size(from) <= CS_MAX_UNPACKED_LINES)
+		return true;
+	mod->owner->n_lines_left_out++;
+	return false;
+}
+
 struct cs_lines *cs_lines_open(struct cs_mod *mod)
 {
 	struct cs_lines *lines = NULL;
@@ -117,7 +149,7 @@ struct cs_lines *cs_lines_open(struct cs_mod *mod)
 
 	if (cs_mod_file_bytes(mod, &from))
 		lines = open_image(&from, cs_mod_elf(mod));
-	if (!lines && cs_mod_debug_bytes(mod, &from))
+	if (!lines && cs_mod_debug_bytes(mod, &from) && worth_unpacking(mod, &from))
 		lines = open_image(&from, cs_mod_debug_elf(mod));
 	return lines;
 }

@@ -64,7 +64,7 @@ struct cs_error *cs_modules_index(struct cs_modules *ms)
 static struct cs_error *adopt_anonymous_code(struct cs_modules *ms)
 {
 	const struct cs_target *t = cs_mem_target(ms->mem);
-	size_t i, j;
+	size_t i, j, steps = 0;
 
 	for (i = 0; i < ms->list.n; i++) {
 		struct cs_mod *mod = ms->list.v[i];
@@ -76,7 +76,8 @@ static struct cs_error *adopt_anonymous_code(struct cs_modules *ms)
 			const Elf64_Phdr *p;
 
 			r = &t->regions[j];
-			if (r->start >= mod->pub.bias + mod->head.high)
+			if (r->start >= mod->pub.bias + mod->head.high ||
+			    ++steps > CS_MAX_REGION_STEPS)
 				break;
 			if (!(r->prot & CS_PROT_EXEC) || cs_mem_mapping(ms->mem, r->start) ||
 			    cs_modules_find(ms, r->start))

@@ -28,6 +28,7 @@ struct cs_modules_options {
 	const char *const *debug_dirs;
 	size_t n_debug_dirs;
 	bool debuginfod;
+	bool all_lines; /* unpack compressed debug files of any size */
 };
 
 /**

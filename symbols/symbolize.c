@@ -173,5 +173,9 @@ struct cs_error *cs_symbolize(struct cs_modules *modules, struct cs_arena *arena
 		j.n = count;
 		CS_TRY(do_module(&j, diags));
 	}
+	if (modules->n_lines_left_out)
+		cs_diag(diags, CS_SEVERITY_NOTE, "symbols", "lines-left-out", 0,
+			"source lines of %zu modules with large compressed debug files are left out "
+			"(--all reads them)", modules->n_lines_left_out);
 	return NULL;
 }

@@ -207,10 +207,11 @@ static void consider(struct pass *p, const struct cs_sym *s)
 		first->before = *s;
 		first->before_table = p->id;
 	}
-	for (; i < p->n && p->queries[i].vaddr - s->value < s->size && p->steps < CS_MAX_SYMBOL_STEPS; i++) {
+	for (; i < p->n && p->queries[i].vaddr - s->value < s->size; i++) {
 		struct cs_sym_query *q = &p->queries[i];
 
-		p->steps++;
+		if (p->steps++ >= CS_MAX_SYMBOL_STEPS)
+			break;
 		if (!q->inside_table || better(p, s, &q->inside, q->inside_table)) {
 			q->inside = *s;
 			q->inside_table = p->id;
@@ -226,10 +227,11 @@ static void spread_before(struct pass *p)
 		const struct cs_sym_query *last = &p->queries[i - 1];
 		struct cs_sym_query *q = &p->queries[i];
 
-		if (last->before_table && (!q->before_table || compare_symbols(&last->before, &q->before) > 0)) {
-			q->before = last->before;
-			q->before_table = last->before_table;
-		}
+		if (!last->before_table ||
+		    (q->before_table && compare_symbols(&last->before, &q->before) <= 0))
+			continue;
+		q->before = last->before;
+		q->before_table = last->before_table;
 	}
 }
 
@@ -258,7 +260,7 @@ bool cs_sym_pass(const struct cs_sym_tables *tables, size_t table, struct cs_sym
 			break;
 	}
 	spread_before(&p);
-	return chunk && p.steps < CS_MAX_SYMBOL_STEPS && t->n_symbols < CS_MAX_SYMBOLS;
+	return chunk && p.steps <= CS_MAX_SYMBOL_STEPS && t->n_symbols < CS_MAX_SYMBOLS;
 }
 
 /* ---- by name ---- */

@@ -60,6 +60,7 @@
 #define CS_MAX_LIBUNWIND_READS 65536UL        /* words that libunwind reads for one frame */
 #define CS_MAX_XZ_MEMORY (64UL << 20)         /* bytes the xz decoder may use for .gnu_debugdata */
 #define CS_MAX_DEBUG_FILE (8UL << 30)          /* bytes of a debug file whose CRC is worked out */
+#define CS_MAX_UNPACKED_LINES (2UL << 20)     /* bytes of one debug file unpacked for lines without --all */
 #define CS_MAX_DEBUGDATA (64UL << 20)         /* bytes of one unpacked .gnu_debugdata */
 #define CS_MAX_MEMORY_IMAGE (256UL << 20)     /* bytes of a module's image rebuilt from the core */
 #define CS_MAX_LIBRARY_FILES 200000UL         /* files looked at in one --lib-path folder */

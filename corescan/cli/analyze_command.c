@@ -73,6 +73,7 @@ static struct cs_error *analyze_one(const struct cs_cli *cli,
 	struct cs_options options = cli->analysis;
 	struct cs_progress progress;
 
+	options.all_lines = cli->all;
 	cs_progress_begin(&progress, stderr, cli->quiet);
 	if (progress.out) {
 		options.progress = cs_progress_update;

@@ -271,6 +271,7 @@ struct cs_options {
 	const char *const *debug_dirs; /* besides /usr/lib/debug */
 	size_t n_debug_dirs;
 	bool debuginfod;               /* ask the servers in DEBUGINFOD_URLS */
+	bool all_lines;                /* source lines also where large debug files must be unpacked */
 	unsigned time_limit_ms;        /* 0: none */
 	cs_progress_fn *progress;      /* may be NULL */
 	void *progress_arg;
