@@ -49,6 +49,21 @@ static bool call_before(const uint8_t *bytes, size_t n)
 	       (insn & 0xfffff81f) == 0xd63f081f;   /* blraaz, blrabz */
 }
 
+/* BL: 26 bits of signed distance in instructions. */
+static bool call_target(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret)
+{
+	uint32_t insn;
+
+	if (n < 4)
+		return false;
+	memcpy(&insn, bytes + n - 4, 4);
+	insn = le32toh(insn);
+	if (insn >> 26 != 0x25)
+		return false;
+	*ret = ra - 4 + (uint64_t)((int64_t)((uint64_t)insn << 38) >> 36);
+	return true;
+}
+
 /*
  * At most 52 bits are translated, by the table that bit 55 chooses; the top byte is ignored in user
  * space. linux: Documentation/arch/arm64/memory.rst, tagged-pointers.rst
@@ -82,6 +97,7 @@ const struct cs_arch cs_arch_aarch64 = {
 	.insn_align = 4,
 	.max_call_bytes = 4,
 	.call_before = call_before,
+	.call_target = call_target,
 	.sigreturn_code = sigreturn,
 	.sigreturn_len = sizeof(sigreturn),
 	/*

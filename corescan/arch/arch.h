@@ -60,6 +60,12 @@ struct cs_arch {
 	/** True if the @n bytes that end at a return address end with a call instruction. */
 	bool (*call_before)(const uint8_t *bytes, size_t n);
 
+	/**
+	 * Where the direct call leads whose @n bytes end at return address @ra; false: it is not a
+	 * direct call.
+	 */
+	bool (*call_target)(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret);
+
 	/** Code of the kernel's signal return trampoline, at the pc of a signal frame. */
 	const uint8_t *sigreturn_code;
 	unsigned sigreturn_len;

@@ -81,6 +81,18 @@ static bool call_before(const uint8_t *bytes, size_t n)
 	return false;
 }
 
+/* E8 cd: relative to the next instruction. */
+static bool call_target(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret)
+{
+	uint32_t rel;
+
+	if (n < 5 || bytes[n - 5] != 0xe8)
+		return false;
+	memcpy(&rel, bytes + n - sizeof(rel), sizeof(rel));
+	*ret = ra + (uint64_t)(int64_t)(int32_t)le32toh(rel);
+	return true;
+}
+
 /* Five-level page tables translate 57 bits; linux: Documentation/arch/x86/x86_64/mm.rst */
 static bool non_canonical(uint64_t addr)
 {
@@ -109,6 +121,7 @@ const struct cs_arch cs_arch_x86_64 = {
 	.insn_align = 1,
 	.max_call_bytes = 7,
 	.call_before = call_before,
+	.call_target = call_target,
 	.sigreturn_code = sigreturn,
 	.sigreturn_len = sizeof(sigreturn),
 	/*

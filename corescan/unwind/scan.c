@@ -16,32 +16,37 @@
 
 struct search {
 	const struct cs_unwinder *u;
+	const struct cs_cursor *in;
 	uint64_t at; /* address of the best word so far */
 	uint64_t pc;
 	bool found;
 };
 
 /**
- * Look at the words in @bytes, which lie at @addr. True ends the search: a return address within a module.
- * One outside (JIT code) is kept in case that no other comes.
+ * Look at the words in @bytes, which lie at @addr. True ends the search: a return address within a module,
+ * behind a call that can have led here. The first of the others is kept in case that no such one comes
+ * soon: a tail call leads elsewhere, made code is in no module.
  */
 static bool look(struct search *s, uint64_t addr, const uint8_t *bytes, size_t len)
 {
 	for (size_t i = 0; i + 8 <= len; i += 8) {
 		uint64_t word;
-		bool in_module;
+		bool good;
 
+		if (s->found && addr + i - s->at > CS_MAX_SCAN_PREFERENCE)
+			return true;
 		memcpy(&word, bytes + i, sizeof(word));
 		word = cs_pc_strip(s->u, le64toh(word));
 		if (word < 4096 || !cs_pc_returnable(s->u, word))
 			continue;
-		in_module = cs_modules_find(s->u->modules, word) != NULL;
-		if (s->found && !in_module)
+		good = cs_modules_find(s->u->modules, word - 1) &&
+		       cs_pc_may_call(s->u, word, s->in->pc);
+		if (s->found && !good)
 			continue;
 		s->at = addr + i;
 		s->pc = word;
 		s->found = true;
-		if (in_module)
+		if (good)
 			return true;
 	}
 	return false;
@@ -68,7 +73,7 @@ static void guess_fp(const struct cs_unwinder *u, const struct cs_cursor *in, ui
 enum cs_found cs_scan_step(struct cs_unwinder *u, const struct cs_cursor *in, uint64_t from,
 			   struct cs_caller *ret)
 {
-	struct search s = {.u = u};
+	struct search s = {.u = u, .in = in};
 	uint64_t addr = (from + 7) & ~7ULL, end;
 	const struct cs_region *stack = cs_mem_region(u->mem, addr);
 	uint8_t bytes[CHUNK];

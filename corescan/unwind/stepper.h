@@ -81,6 +81,11 @@ bool cs_pc_executable(const struct cs_unwinder *u, uint64_t pc);
 bool cs_pc_after_call(const struct cs_unwinder *u, uint64_t pc);
 /** As cs_pc_after_call(), or @pc is a signal trampoline, to which handlers return uncalled. */
 bool cs_pc_returnable(const struct cs_unwinder *u, uint64_t pc);
+/**
+ * True unless the call in front of return address @ra is known to have led to other code than that at
+ * @callee: a direct call must go to a function that can hold it.
+ */
+bool cs_pc_may_call(const struct cs_unwinder *u, uint64_t ra, uint64_t callee);
 /** @pc without its pointer authentication code (aarch64). */
 uint64_t cs_pc_strip(const struct cs_unwinder *u, uint64_t pc);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define FIRST_PCS 4096UL /* entries; a power of two */
+#define MAX_CALL_BYTES 16UL
 
 bool cs_pc_executable(const struct cs_unwinder *u, uint64_t pc)
 {
@@ -24,19 +25,42 @@ bool cs_pc_executable(const struct cs_unwinder *u, uint64_t pc)
 	return cs_modules_find(u->modules, pc) != NULL;
 }
 
-bool cs_pc_after_call(const struct cs_unwinder *u, uint64_t pc)
+/** The bytes in front of @pc, as many as a call may have; fewer where the code begins. 0: none. */
+static size_t bytes_before(const struct cs_unwinder *u, uint64_t pc, uint8_t *ret)
 {
 	const struct cs_arch *arch = u->arch;
-	uint8_t bytes[16];
-	size_t want = CS_MIN((size_t)arch->max_call_bytes, sizeof(bytes));
+	size_t want = CS_MIN((size_t)arch->max_call_bytes, MAX_CALL_BYTES);
 
-	if (pc % arch->insn_align || !cs_pc_executable(u, pc))
-		return false;
-	/* Fewer bytes are enough where the code begins less than the longest call before. */
+	if (pc % arch->insn_align || pc < want || !cs_pc_executable(u, pc))
+		return 0;
 	for (; want; want -= CS_MIN(want, (size_t)arch->insn_align))
-		if (cs_mem_read_some(u->mem, pc - want, bytes, want) == want)
-			return arch->call_before(bytes, want);
-	return false;
+		if (cs_mem_read_some(u->mem, pc - want, ret, want) == want)
+			return want;
+	return 0;
+}
+
+bool cs_pc_after_call(const struct cs_unwinder *u, uint64_t pc)
+{
+	uint8_t bytes[MAX_CALL_BYTES];
+	size_t n = bytes_before(u, pc, bytes);
+
+	return n && u->arch->call_before(bytes, n);
+}
+
+bool cs_pc_may_call(const struct cs_unwinder *u, uint64_t ra, uint64_t callee)
+{
+	const struct cs_mod *from = cs_modules_find(u->modules, ra - 1);
+	const struct cs_mod *to = cs_modules_find(u->modules, callee);
+	uint8_t bytes[MAX_CALL_BYTES];
+	size_t n = bytes_before(u, ra, bytes);
+	uint64_t target;
+
+	if (!n || !u->arch->call_target(bytes, n, ra, &target))
+		return true;
+	/* A call of another module goes through a stub of this one; made code has no stubs. */
+	if (from != to)
+		return from && to && cs_modules_find(u->modules, target) == from;
+	return target <= callee && callee - target < CS_MAX_FUNCTION;
 }
 
 bool cs_pc_returnable(const struct cs_unwinder *u, uint64_t pc)

@@ -153,6 +153,24 @@ static void test_scan(void **state)
 	assert_int_equal(w->stack.stop, CS_STOP_NO_UNWIND_INFO);
 }
 
+/* Behind a direct call to somewhere else (a word left over), then behind an indirect one. */
+static void test_scan_follows_calls(void **state)
+{
+	static const uint8_t call_here[] = {0xe8, 0xfb, 0xff, 0xff, 0xff}; /* its own address + 0 */
+	struct world *w = *state;
+
+	fake_prot(w->target, CODE, CS_PROT_READ | CS_PROT_WRITE | CS_PROT_EXEC);
+	fake_poke(w->target, CODE + 0x900, call_here, sizeof(call_here));
+	set_x86(w, CODE + 0x808, STACK + 0x100, 0);
+	put(w, STACK + 0x180, CODE + 0x905);
+	put(w, STACK + 0x1a0, CODE + 0x810);
+	w->modules = fake_modules_create();
+	fake_module(w->modules, CODE + 0x800, CODE + 0x1000, CODE, NULL, 0);
+	unwind(w, 0);
+	assert_int_equal(w->stack.n, 2);
+	expect(w, 1, CODE + 0x810, CS_TRUST_SCAN);
+}
+
 /* A word within a module is preferred to one before it that is not. */
 static void test_scan_prefers_modules(void **state)
 {
@@ -321,6 +339,20 @@ static void test_aarch64(void **state)
 	assert_int_equal(w->stack.stop, CS_STOP_BOTTOM);
 }
 
+/* Arm ARM, C6.2.33: BL with imm26; 1 and -1 instruction. */
+static void test_aarch64_call_target(void **state)
+{
+	const struct cs_arch *arch = cs_arch_find(EM_AARCH64);
+	uint64_t target;
+
+	(void)state;
+	assert_true(arch->call_target((const uint8_t *)"\x01\x00\x00\x94", 4, 0x1004, &target));
+	assert_int_equal(target, 0x1004);
+	assert_true(arch->call_target((const uint8_t *)"\xff\xff\xff\x97", 4, 0x1004, &target));
+	assert_int_equal(target, 0xffc);
+	assert_false(arch->call_target((const uint8_t *)"\x00\x00\x3f\xd6", 4, 0x1004, &target));
+}
+
 /* The core does not say which bits are the signature: the address that can be executed tells. */
 static void test_aarch64_without_mask(void **state)
 {
@@ -374,6 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frame_pointer_is_checked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scan, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scan_follows_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scan_prefers_modules, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scan_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_null_call, setup, teardown),
@@ -383,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_signal_frame, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_signal_cycle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_aarch64, setup_aarch64, teardown),
+		cmocka_unit_test(test_aarch64_call_target),
 		cmocka_unit_test_setup_teardown(test_aarch64_without_mask, setup_aarch64, teardown),
 		cmocka_unit_test_setup_teardown(test_aarch64_null_call, setup_aarch64, teardown),
 		cmocka_unit_test_setup_teardown(test_long_chain, setup, teardown),

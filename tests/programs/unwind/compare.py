@@ -101,7 +101,7 @@ SCENES.append(Case("alloca-debugframe", "scenes_debugframe", ["alloca"],
 SCENES.append(Case("plt", "plt", [], ["plt_1", "main"]))
 SCENES.append(Case("jit-frame", "jit", ["frame"], ["jit_callee", "", "jit_caller", "main"],
                    gdb=False, trust="fp"))
-SCENES.append(Case("jit-bare", "jit", ["bare"], ["jit_callee", "", "main"],
+SCENES.append(Case("jit-bare", "jit", ["bare"], ["jit_callee", "", "jit_caller", "main"],
                    gdb=False, trust="scan"))
 # aarch64 under qemu-user, whose cores list no files; with signed return addresses gdb 13 is lost.
 for _variant in ("aarch64", "aarch64_pac"):
