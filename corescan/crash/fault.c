@@ -149,13 +149,25 @@ static bool is_stack_overflow(const struct fault *f)
 				 : sp - above->start < STACK_EDGE;
 }
 
+/** What may be done with memory of rights @prot, in words. */
 static const char *rights(unsigned prot)
 {
-	static const char *const words[] = {
-		"nothing", "executed",       "written",       "written, executed",
-		"read",    "read, executed", "read, written", "read, written, executed"};
-
-	return words[prot & 7];
+	switch (prot & (CS_PROT_READ | CS_PROT_WRITE | CS_PROT_EXEC)) {
+	case CS_PROT_READ:
+		return "read";
+	case CS_PROT_READ | CS_PROT_WRITE:
+		return "read and written";
+	case CS_PROT_READ | CS_PROT_EXEC:
+		return "read and executed";
+	case CS_PROT_EXEC:
+		return "executed";
+	case CS_PROT_WRITE:
+		return "written";
+	case CS_PROT_WRITE | CS_PROT_EXEC:
+		return "written and executed";
+	default:
+		return "read, written and executed";
+	}
 }
 
 static const char *region_name(const struct fault *f)

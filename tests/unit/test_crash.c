@@ -41,40 +41,78 @@ struct expected {
 	bool reraised;
 };
 
-/* clang-format off */
 static const struct expected cases[] = {
-	{"null-read", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "null_read", "read of address 0x0, the NULL pointer", NULL, false},
-	{"null-write", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "null_write", "write to address 0x0", NULL, false},
-	{"null-field", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "null_field", "0x18, a small offset from NULL", NULL, false},
-	{"jump-null", SIGSEGV, CS_FAULT_NULL, "execute", KNOWN, "jump_null", "NULL function pointer", NULL, false},
-	{"jump-data", SIGSEGV, CS_FAULT_EXECUTE_DATA, "execute", KNOWN, "jump_data", "is data and not code", NULL, false},
-	{"jump-unmapped", SIGSEGV, CS_FAULT_EXECUTE_DATA, "execute", KNOWN, "jump_unmapped", "jump to address 0x123456789000", NULL, false},
-	{"jump-wild", SIGSEGV, CS_FAULT_NON_CANONICAL, "execute", KNOWN, "jump_wild", "jump to address 0xdeadbeefcafe0000", NULL, false},
-	{"write-constant", SIGSEGV, CS_FAULT_PROTECTION, "write", KNOWN, "write_constant", "may only be read", NULL, false},
-	{"read-reserved", SIGSEGV, CS_FAULT_PROTECTION, "read", KNOWN, "read_reserved", "may not be accessed", NULL, false},
-	{"stack-main", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse", "stack overflow", NULL, false},
-	{"stack-thread", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse", "stack overflow", NULL, false},
-	{"use-after-unmap", SIGSEGV, CS_FAULT_UNMAPPED, "write", KNOWN, "use_after_unmap", "where nothing is mapped", NULL, false},
-	{"non-canonical", SIGSEGV, CS_FAULT_NON_CANONICAL, "read", KNOWN, "non_canonical", "0x4141414141414140", NULL, false},
-	{"past-end-of-file", SIGBUS, CS_FAULT_FILE_END, "read", KNOWN, "past_end_of_file", "byte 8192 of mapped file /", NULL, false},
-	{"divide-by-zero", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_by_zero", "integer division by zero", NULL, false},
-	{"divide-overflow", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_overflow", "does not fit (such as INT_MIN / -1)", NULL, false},
-	{"trap", SIGILL, CS_FAULT_ILLEGAL_INSTRUCTION, NULL, ANY, "trap", "deliberate trap (ud2)", NULL, false},
-	{"assert", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "fail_assertion", "abort() by a failed assertion", "Assertion `ranks == 8' failed.", false},
-	{"double-free", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "double_free", "malloc: the heap is damaged", "double free or corruption", false},
-	{"free-garbage", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "free_garbage", "malloc: the heap is damaged", "free(): invalid pointer", false},
-	{"smash-stack", SIGABRT, CS_FAULT_ABORT, NULL, NONE, NULL, "the stack protector: a stack buffer overflow", "*** stack smashing detected ***: terminated", false},
-	{"overflow-fortified", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "overflow_fortified", "_FORTIFY_SOURCE: a buffer overflow", "*** buffer overflow detected ***: terminated", false},
-	{"abort-thread", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "abort_thread", "abort(), in abort_thread()", NULL, false},
-	{"raise-segv", SIGSEGV, CS_FAULT_NONE, NULL, NONE, NULL, "SIGSEGV sent by the process itself", NULL, false},
-	{"reraise", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "fault_with_handler", "write to address 0x28", NULL, true},
-	{"reraise-info", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "fault_with_info", "read of address 0x30", NULL, true},
-	{"assert-handled", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "fail_assertion", "abort() by a failed assertion", "Assertion `ranks == 8' failed.", true},
-	{"handler-faults", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "fault_in_handler", "write to address 0x40", NULL, false},
-	{"overflow-handled", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse", "stack overflow", NULL, true},
-	{"bus-handled", SIGBUS, CS_FAULT_FILE_END, "read", KNOWN, "past_end_of_file", "mapped.bin", NULL, true},
+	{"null-read", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "null_read",
+	 "read of address 0x0, the NULL pointer", NULL, false},
+	{"null-write", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "null_write",
+	 "write to address 0x0", NULL, false},
+	{"null-field", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "null_field",
+	 "0x18, a small offset from NULL", NULL, false},
+	{"jump-null", SIGSEGV, CS_FAULT_NULL, "execute", KNOWN, "jump_null",
+	 "NULL function pointer", NULL, false},
+	{"jump-data", SIGSEGV, CS_FAULT_EXECUTE_DATA, "execute", KNOWN, "jump_data",
+	 "is data and not code", NULL, false},
+	{"jump-unmapped", SIGSEGV, CS_FAULT_EXECUTE_DATA, "execute", KNOWN,
+	 "jump_unmapped", "jump to address 0x123456789000", NULL, false},
+	{"jump-wild", SIGSEGV, CS_FAULT_NON_CANONICAL, "execute", KNOWN, "jump_wild",
+	 "jump to address 0xdeadbeefcafe0000", NULL, false},
+	{"write-constant", SIGSEGV, CS_FAULT_PROTECTION, "write", KNOWN, "write_constant",
+	 "may only be read", NULL, false},
+	{"read-reserved", SIGSEGV, CS_FAULT_PROTECTION, "read", KNOWN, "read_reserved",
+	 "may not be accessed", NULL, false},
+	{"stack-main", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse",
+	 "stack overflow", NULL, false},
+	{"stack-thread", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse",
+	 "stack overflow", NULL, false},
+	{"use-after-unmap", SIGSEGV, CS_FAULT_UNMAPPED, "write", KNOWN, "use_after_unmap",
+	 "where nothing is mapped", NULL, false},
+	{"non-canonical", SIGSEGV, CS_FAULT_NON_CANONICAL, "read", KNOWN, "non_canonical",
+	 "0x4141414141414140", NULL, false},
+	{"past-end-of-file", SIGBUS, CS_FAULT_FILE_END, "read", KNOWN, "past_end_of_file",
+	 "byte 8192 of mapped file /", NULL, false},
+	{"divide-by-zero", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_by_zero",
+	 "integer division by zero", NULL, false},
+	{"divide-overflow", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_overflow",
+	 "does not fit (such as INT_MIN / -1)", NULL, false},
+	{"trap", SIGILL, CS_FAULT_ILLEGAL_INSTRUCTION, NULL, ANY, "trap",
+	 "deliberate trap (ud2)", NULL, false},
+	{"assert", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "fail_assertion",
+	 "abort() by a failed assertion", "Assertion `ranks == 8' failed.", false},
+	{"double-free", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "double_free",
+	 "malloc: the heap is damaged", "double free or corruption", false},
+	{"free-garbage", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "free_garbage",
+	 "malloc: the heap is damaged", "free(): invalid pointer", false},
+	{"smash-stack", SIGABRT, CS_FAULT_ABORT, NULL, NONE, NULL,
+	 "the stack protector: a stack buffer overflow",
+	 "*** stack smashing detected ***: terminated", false},
+	{"overflow-fortified", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "overflow_fortified",
+	 "_FORTIFY_SOURCE: a buffer overflow",
+	 "*** buffer overflow detected ***: terminated", false},
+	{"abort-thread", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "abort_thread",
+	 "abort(), in abort_thread()", NULL, false},
+	{"raise-segv", SIGSEGV, CS_FAULT_NONE, NULL, NONE, NULL,
+	 "SIGSEGV sent by the process itself", NULL, false},
+	{"reraise", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "fault_with_handler",
+	 "write to address 0x28", NULL, true},
+	{"reraise-info", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "fault_with_info",
+	 "read of address 0x30", NULL, true},
+	{"assert-handled", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "fail_assertion",
+	 "abort() by a failed assertion", "Assertion `ranks == 8' failed.", true},
+	{"handler-faults", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "fault_in_handler",
+	 "write to address 0x40", NULL, false},
+	{"misaligned", SIGSEGV, CS_FAULT_OTHER, "write", KNOWN, "misaligned",
+	 "which the instruction needs aligned", NULL, false},
+	{"privileged", SIGSEGV, CS_FAULT_OTHER, NULL, NONE, "privileged",
+	 "privileged instruction may not be executed", NULL, false},
+	{"self-modify", SIGSEGV, CS_FAULT_PROTECTION, "write", KNOWN, "write_code",
+	 "may only be read and executed: it belongs to /", NULL, false},
+	{"tail-of-page", SIGSEGV, CS_FAULT_UNMAPPED, "read", KNOWN, "tail_of_page",
+	 "where nothing is mapped", NULL, false},
+	{"overflow-handled", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse",
+	 "stack overflow", NULL, true},
+	{"bus-handled", SIGBUS, CS_FAULT_FILE_END, "read", KNOWN, "past_end_of_file",
+	 "mapped.bin", NULL, true},
 };
-/* clang-format on */
 
 /** One run of a program in a folder of its own. */
 struct run {
@@ -100,14 +138,14 @@ static void run_end(struct run *r)
 	nftw(r->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static void child(const char *folder, const char *program, const char *way)
+static void child(const char *folder, const char *const *argv)
 {
 	const struct rlimit cores = {RLIM_INFINITY, RLIM_INFINITY};
 
 	if (chdir(folder) || setrlimit(RLIMIT_CORE, &cores) ||
 	    !freopen("/dev/null", "w", stderr))
 		_exit(96);
-	execl(program, program, way, "--api-key", "abc123", "--lr=0.1", (char *)NULL);
+	execvp(argv[0], (char *const *)(uintptr_t)argv);
 	_exit(95);
 }
 
@@ -117,7 +155,10 @@ static void find_core(struct run *r)
 
 	assert_non_null(dir);
 	for (struct dirent *e; (e = readdir(dir));)
-		if (!strncmp(e->d_name, "core", 4))
+		/* qemu writes the guest's core as "qemu_PROGRAM_TIME.core", and dies
+		 * itself */
+		if (!strncmp(e->d_name, "qemu_", 5) ||
+		    (!strncmp(e->d_name, "core", 4) && !r->core[0]))
 			snprintf(r->core, sizeof(r->core), "%s/%s", r->folder, e->d_name);
 	closedir(dir);
 }
@@ -145,9 +186,8 @@ static void send_when_ready(struct run *r, int signo)
 	kill(r->pid, signo);
 }
 
-/** Run @program to its death and analyse its core; false if the kernel writes none here.
- */
-static bool run_program(struct run *r, const char *program, const char *way, int signo)
+/** Run @argv to its death and analyse its core; false if the kernel writes none here. */
+static bool run_command(struct run *r, const char *const *argv, int signo)
 {
 	int status;
 
@@ -156,21 +196,29 @@ static bool run_program(struct run *r, const char *program, const char *way, int
 	r->pid = fork();
 	assert_true(r->pid >= 0);
 	if (!r->pid)
-		child(r->folder, program, way);
+		child(r->folder, argv);
 	if (signo)
 		send_when_ready(r, signo);
 	assert_int_equal(waitpid(r->pid, &status, 0), r->pid);
-	assert_true(WIFSIGNALED(status));
 	read_truth(r);
 	find_core(r);
-	if (!r->core[0]) {
-		print_message("no core in %s: see /proc/sys/kernel/core_pattern\n",
-			      r->folder);
+	if (!WIFSIGNALED(status) || !r->core[0]) {
+		print_message("%s: status %#x and no core in %s; see "
+			      "/proc/sys/kernel/core_pattern\n",
+			      argv[0], (unsigned)status, r->folder);
 		run_end(r);
 		return false;
 	}
 	assert_null(cs_analyze(r->core, NULL, &r->analysis));
 	return true;
+}
+
+static bool run_program(struct run *r, const char *program, const char *way, int signo)
+{
+	const char *const argv[] = {program,  way,        "--api-key",
+				    "abc123", "--lr=0.1", NULL};
+
+	return run_command(r, argv, signo);
 }
 
 static void contains(const char *text, const char *part)
@@ -283,23 +331,112 @@ static void the_process_is_described(void **state)
 	run_end(&r);
 }
 
+static const char *version_of(const struct cs_analysis *a, const char *name)
+{
+	for (size_t i = 0; i < a->n_versions; i++)
+		if (!strcmp(a->versions[i].name, name))
+			return a->versions[i].value;
+	return NULL;
+}
+
 /** The version that the C library itself says. */
 extern const char *gnu_get_libc_version(void);
 
 static void the_version_of_glibc_is_read(void **state)
 {
-	const char *found = NULL;
 	struct run r;
 
 	(void)state;
 	if (!run_program(&r, DIE, "null-read", 0))
 		skip();
-	for (size_t i = 0; i < r.analysis->n_versions; i++)
-		if (!strcmp(r.analysis->versions[i].name, "glibc"))
-			found = r.analysis->versions[i].value;
-	assert_non_null(found);
-	assert_string_equal(found, gnu_get_libc_version());
+	assert_non_null(version_of(r.analysis, "glibc"));
+	assert_string_equal(version_of(r.analysis, "glibc"), gnu_get_libc_version());
 	run_end(&r);
+}
+
+static void the_version_of_python_is_read(void **state)
+{
+	static const char *const argv[] = {"python3", "-c",
+					   "import os, platform; open('version', "
+					   "'w').write(platform.python_version());"
+					   "os.abort()",
+					   NULL};
+	char path[128], version[32] = "";
+	struct run r;
+	FILE *f;
+
+	(void)state;
+	if (!run_command(&r, argv, 0))
+		skip();
+	snprintf(path, sizeof(path), "%s/version", r.folder);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(version, sizeof(version), f));
+	fclose(f);
+	assert_non_null(version_of(r.analysis, "python"));
+	assert_string_equal(version_of(r.analysis, "python"), version);
+	run_end(&r);
+}
+
+/** Its handler has no SA_SIGINFO and raises the signal again: nearly every Python core
+ * looks like this. */
+static void faulthandler_is_seen_through(void **state)
+{
+	static const char *const argv[] = {"python3",
+					   "-X",
+					   "faulthandler",
+					   "-c",
+					   "import ctypes; ctypes.string_at(0x4321)",
+					   NULL};
+	struct run r;
+
+	(void)state;
+	if (!run_command(&r, argv, 0))
+		skip();
+	assert_true(r.analysis->crash.reraised);
+	assert_int_equal(r.analysis->crash.signal, SIGSEGV);
+	assert_int_equal(r.analysis->crash.address, 0x4321);
+	assert_string_equal(r.analysis->crash.access, "read");
+	assert_int_equal(r.analysis->crash.fault, CS_FAULT_NULL);
+	contains(r.analysis->crash.summary, " called from ");
+	run_end(&r);
+}
+
+/** qemu's cores have no siginfo: the instruction is all there is. */
+static void aarch64_faults_come_from_the_instruction(void **state)
+{
+	static const struct expected ways[] = {
+		{"null-field", SIGSEGV, CS_FAULT_NULL, "read", KNOWN, "null_field",
+		 "0x18, a small offset from NULL", NULL, false},
+		{"null-write", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "null_write",
+		 "write to address 0x0", NULL, false},
+		{"jump-data", SIGSEGV, CS_FAULT_EXECUTE_DATA, "execute", KNOWN,
+		 "jump_data", "is data and not code", NULL, false},
+		{"read-reserved", SIGSEGV, CS_FAULT_PROTECTION, "read", KNOWN,
+		 "read_reserved", "may not be accessed", NULL, false},
+		{"non-canonical", SIGSEGV, CS_FAULT_NON_CANONICAL, "read", KNOWN,
+		 "non_canonical", "which no program can map", NULL, false},
+		{"stack-main", SIGSEGV, CS_FAULT_STACK_OVERFLOW, "write", ANY, "recurse",
+		 "stack overflow", NULL, false},
+		{"reraise", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "fault_with_handler",
+		 "write to address 0x28", NULL, true},
+		{"assert", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "fail_assertion",
+		 "abort() by a failed assertion", NULL, false},
+	};
+	struct run r;
+
+	(void)state;
+	if (access(DIE_ARM64, X_OK))
+		skip();
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		const char *const argv[] = {"qemu-aarch64", DIE_ARM64, ways[i].way, NULL};
+
+		if (!run_command(&r, argv, 0))
+			skip();
+		assert_string_equal(r.analysis->process.machine, "aarch64");
+		check_crash(&r, &ways[i]);
+		run_end(&r);
+	}
 }
 
 static void exceptions_end_in_terminate(void **state)
@@ -331,7 +468,7 @@ static void pure_virtual_calls_are_told(void **state)
 int main(void)
 {
 	const size_t n = sizeof(cases) / sizeof(*cases);
-	struct CMUnitTest tests[sizeof(cases) / sizeof(*cases) + 8];
+	struct CMUnitTest tests[sizeof(cases) / sizeof(*cases) + 16];
 	size_t at = 0;
 
 	for (; at < n; at++)
@@ -341,6 +478,10 @@ int main(void)
 		a_signal_from_outside_names_its_sender);
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(the_process_is_described);
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(the_version_of_glibc_is_read);
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(the_version_of_python_is_read);
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(faulthandler_is_seen_through);
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(
+		aarch64_faults_come_from_the_instruction);
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(exceptions_end_in_terminate);
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(pure_virtual_calls_are_told);
 	return _cmocka_run_group_tests("crash", tests, at, NULL, NULL);

@@ -283,6 +283,44 @@ static NOINLINE void raise_segv(void)
 	raise(SIGSEGV);
 }
 
+#ifdef __x86_64__
+/* No address comes with a general protection fault. */
+static NOINLINE void misaligned(void)
+{
+	char *p = hidden = (char *)malloc(64) + 1;
+
+	truth(p);
+	__asm__ volatile("movaps %%xmm0, (%0)" : : "r"(p) : "memory");
+}
+
+static NOINLINE void privileged(void)
+{
+	__asm__ volatile("hlt");
+}
+#endif
+
+static NOINLINE void write_code(void)
+{
+	volatile char *p = hidden = (void *)(uintptr_t)truth;
+
+	truth(p);
+	*p = 0;
+}
+
+/* Eight bytes of which only the first four are mapped: the address is that of the fifth.
+ */
+static NOINLINE void tail_of_page(void)
+{
+	char *area = mmap(NULL, 16UL << 20, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile long *p;
+
+	check(area != MAP_FAILED && munmap(area + (8UL << 20), 4UL << 20) == 0);
+	p = hidden = area + (8UL << 20) - 4;
+	truth(area + (8UL << 20));
+	sink = (int)*p;
+}
+
 static void raise_again(int signo)
 {
 	signal(signo, SIG_DFL);
@@ -310,7 +348,8 @@ static void raise_again_info(int signo, siginfo_t *info, void *context)
 static NOINLINE void fault_with_info(void)
 {
 	volatile long *p = hidden = (void *)0x30;
-	struct sigaction action = {.sa_sigaction = raise_again_info, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_sigaction = raise_again_info,
+				   .sa_flags = SA_SIGINFO};
 
 	check(sigaction(SIGSEGV, &action, NULL) == 0);
 	truth(p);
@@ -399,6 +438,12 @@ static const struct way ways[] = {
 	{"use-after-unmap", use_after_unmap},
 	{"non-canonical", non_canonical},
 	{"past-end-of-file", past_end_of_file},
+#ifdef __x86_64__
+	{"misaligned", misaligned},
+	{"privileged", privileged},
+#endif
+	{"self-modify", write_code},
+	{"tail-of-page", tail_of_page},
 	{"divide-by-zero", divide_by_zero},
 	{"divide-overflow", divide_overflow},
 	{"trap", trap},
