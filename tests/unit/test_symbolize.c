@@ -50,9 +50,12 @@ static const char source[] =
 	"int weak_alias(int x) __attribute__((weak, alias(\"strong\")));\n"
 	"int __global_alias(int x) __attribute__((alias(\"strong\")));\n"
 	"static int local_alias(int x) __attribute__((alias(\"strong\"), used));\n"
-	"__attribute__((section(\".text.zzz\"))) int sink(int x) { __asm__ volatile(\"\" : \"+r\"(x)); return x; }\n"
-	"__asm__(\".pushsection .text.zzzz,\\\"ax\\\"\\n.balign 16\\n.globl unsized\\nunsized:\\n\"\n"
-	"	\"nop\\nnop\\nnop\\nnop\\n.Llabel:\\nnop\\nret\\n.globl unsized2\\nunsized2:\\nnop\\nret\\n.popsection\");\n";
+	"__attribute__((section(\".text.zzz\"))) int sink(int x)\n"
+	"{ __asm__ volatile(\"\" : \"+r\"(x)); return x; }\n"
+	"__asm__(\".pushsection .text.zzzz,\\\"ax\\\"\\n.balign 16\\n\"\n"
+	"	\".globl unsized\\nunsized:\\nnop\\nnop\\nnop\\nnop\\n\"\n"
+	"	\".Llabel:\\nnop\\nret\\n\"\n"
+	"	\".globl unsized2\\nunsized2:\\nnop\\nret\\n.popsection\");\n";
 
 struct run {
 	struct cs_location at[MAX_PCS];
