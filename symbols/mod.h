@@ -59,6 +59,7 @@ struct cs_modules {
 	struct cs_arena *arena;
 	struct cs_diags *diags;
 	struct cs_modules_options options;
+	size_t n_not_opened; /* files that were there, but no descriptor was left (EMFILE) */
 	size_t n_lines_left_out; /* modules whose compressed debug file was not unpacked */
 	uint64_t page_size;
 	CS_VEC(struct cs_mod *) list; /* owned; by start */

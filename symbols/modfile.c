@@ -183,6 +183,8 @@ static bool try_path(struct cs_mod *mod, const char *path)
 
 	if (!err)
 		return cs_mod_offer_file(mod, &file, false);
+	if (cs_error_errno(err) == EMFILE || cs_error_errno(err) == ENFILE)
+		mod->owner->n_not_opened++;
 	if (!mod->open_problem && cs_error_errno(err) != ENOENT && cs_error_errno(err) != ENOTDIR)
 		mod->open_problem = cs_arena_strdup(mod->owner->arena, cs_error_message(err));
 	cs_error_destroy(err);
@@ -391,6 +393,11 @@ struct cs_error *cs_modules_find_files(struct cs_modules *ms)
 	CS_TRY(cs_modules_search_libraries(ms));
 	for (i = 0; i < ms->list.n; i++)
 		describe(ms->list.v[i]);
+	if (ms->n_not_opened)
+		cs_diag(ms->diags, CS_SEVERITY_WARNING, "symbols", "open-files", 0,
+			"%zu module files could not be opened: each takes one open file, and this "
+			"process may have no more; allow more with ulimit -n and run again",
+			ms->n_not_opened);
 	summarise(ms, CS_FILE_MISMATCH, CS_SEVERITY_WARNING, "module-mismatch",
 		  "the file at the path is another build than the process had, and is not used; give the "
 		  "originals with --lib-path DIR");

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -162,6 +163,22 @@ static void test_bad_missing(void **state)
 	assert_int_equal(only(fx)->file_state, CS_FILE_MISSING);
 	assert_non_null(strstr(only(fx)->note, "--sysroot"));
 	assert_non_null(strstr(fixture_diag(fx, "module-missing")->text, "lib.so"));
+}
+
+static void test_bad_no_descriptors(void **state)
+{
+	struct fixture *fx = *state;
+	struct rlimit limit, none;
+
+	build_and_load(fx, LIB, SAVED_HEAD);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	fixture_modules(fx, NULL);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(only(fx)->file_state, CS_FILE_MISSING);
+	assert_non_null(strstr(fixture_diag(fx, "open-files")->text, "ulimit -n"));
 }
 
 static void test_bad_fifo(void **state)
@@ -598,6 +615,7 @@ int main(void)
 		CASE(test_good_verified),	   CASE(test_good_pages_from_file),
 		CASE(test_partial_other_layout),   CASE(test_bad_replaced),
 		CASE(test_bad_missing),		   CASE(test_bad_fifo),
+		CASE(test_bad_no_descriptors),
 		CASE(test_deleted),
 		CASE(test_lib_path_by_build_id),   CASE(test_bad_lib_path),
 		CASE(test_without_build_id),	   CASE(test_partial_head_not_saved),
