@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fake_target *target = fake_create(EM_X86_64);
+	static struct fake_target *target;
+	static struct cs_mem *mem; /* the same for all inputs: nothing changes it */
 	struct cs_regs regs = {0};
 	struct cs_expr_scope scope = {.regs = &regs, .has_cfa = true, .cfa = 0x1010};
 	static Dwarf_Op ops[MAX_OPS];
@@ -25,9 +26,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t result;
 	bool value;
 
-	fake_map(target, 0x1000, NULL, 64, CS_PROT_READ);
-	if (!cs_ok(cs_mem_create(fake_cs(target), &scope.mem)))
-		abort();
+	if (!target) {
+		target = fake_create(EM_X86_64);
+		fake_map(target, 0x1000, NULL, 64, CS_PROT_READ);
+		if (!cs_ok(cs_mem_create(fake_cs(target), &mem)))
+			abort();
+	}
+	scope.mem = mem;
 	for (unsigned reg = 0; size && reg < 8; reg++)
 		if (data[0] >> reg & 1)
 			cs_regs_set(&regs, reg, 0x1000 + reg);
@@ -40,7 +45,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (cs_expr_eval(&scope, ops, n, &result, &value) == CS_EXPR_OK && n == 0)
 		abort(); /* nothing cannot have a value */
-	cs_mem_destroy(scope.mem);
-	fake_destroy(target);
 	return 0;
 }
