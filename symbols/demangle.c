@@ -32,7 +32,9 @@
 #include <setjmp.h>
 #include <string.h>
 
-#define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
+#define OPTIONS (DMGL_PARAMS | DMGL_ANSI | DMGL_VERBOSE)
+/** Without VERBOSE: it would append the hash of every Rust function. */
+#define RUST_OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
 /** Names up to this long are demangled on the caller's stack; it takes less than 1 MiB
  * for them. */
@@ -257,7 +259,7 @@ static void demangle_rust(struct job *job)
 		job->may_jump = false;
 	}
 	if (!setjmp(job->stop))
-		job->ok = rust_demangle_callback(job->symbol, OPTIONS, collect, job);
+		job->ok = rust_demangle_callback(job->symbol, RUST_OPTIONS, collect, job);
 }
 
 static void *demangle_job(void *arg)

@@ -355,32 +355,43 @@ static void explain_instruction(struct fault *f)
 		f->what = cs_arena_printf(arena, "illegal instruction: %s", insn->text);
 }
 
+/** What a division divides by; false if the instruction does not tell. */
+static bool divisor_of(const struct cs_incident *in, uint64_t *ret)
+{
+	const struct cs_insn *insn = &in->insn;
+	size_t mnemonic = strcspn(insn->text, " ");
+	uint32_t narrow;
+
+	*ret = insn->value;
+	if (insn->value_known)
+		return true;
+	if (!in->has_insn || !insn->operand_known || !mnemonic)
+		return false;
+	/* "idivl", "divq": the suffix is the size of what is in memory */
+	if (insn->text[mnemonic - 1] == 'q')
+		return cs_mem_u64(in->scene->mem, insn->operand_address, ret);
+	if (insn->text[mnemonic - 1] != 'l' ||
+	    !cs_mem_u32(in->scene->mem, insn->operand_address, &narrow))
+		return false;
+	*ret = narrow;
+	return true;
+}
+
 static void explain_arithmetic(struct fault *f)
 {
-	const struct cs_incident *in = f->in;
-	const struct cs_insn *insn = &in->insn;
-	uint64_t divisor = insn->value;
-	uint32_t narrow = 0;
-	bool known = insn->value_known;
+	uint64_t divisor;
 
 	f->crash->fault = CS_FAULT_ARITHMETIC;
-	if (in->code != FPE_INTDIV_CODE) {
-		f->what = "floating-point exception that the program asked to be told of";
-		return;
-	}
 	/* x86 raises the same for a quotient that does not fit: INT_MIN / -1. */
-	if (!known && insn->has_operand && insn->operand_known)
-		known = strchr(insn->text, 'q') && insn->text[4] == 'q'
-				? cs_mem_u64(in->scene->mem, insn->operand_address,
-					     &divisor)
-				: cs_mem_u32(in->scene->mem, insn->operand_address,
-					     &narrow);
-	if (known && !insn->value_known && narrow)
-		divisor = narrow;
-	f->what = !known    ? "integer division by zero, or a quotient that does not fit"
-		  : divisor ? "integer division whose quotient does not fit (such as "
-			      "INT_MIN / -1)"
-			    : "integer division by zero";
+	if (f->in->code != FPE_INTDIV_CODE)
+		f->what = "floating-point exception that the program asked to be told of";
+	else if (!divisor_of(f->in, &divisor))
+		f->what = "integer division by zero, or a quotient that does not fit";
+	else if (divisor)
+		f->what = "integer division whose quotient does not fit (such as INT_MIN "
+			  "/ -1)";
+	else
+		f->what = "integer division by zero";
 }
 
 static void explain_other(struct fault *f)

@@ -84,8 +84,7 @@ const struct cs_frame *cs_incident_frame(const struct cs_incident *in, size_t sk
  */
 const char *cs_incident_place(const struct cs_incident *in, size_t skip);
 
-/** @function's last words cut to "f": without "std::__1" noise, parameters or template
- * arguments. */
+/** The short form of a frame's function; NULL: not known. */
 const char *cs_frame_name(const struct cs_frame *frame);
 
 /**

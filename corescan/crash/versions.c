@@ -357,8 +357,10 @@ static void library_versions(struct versions *v)
 	const struct cs_modules *modules = v->scene->modules;
 	struct cs_mod *mod = cs_modules_named(modules, "libnccl.so");
 
-	/* Wheels name it libnccl.so.2; torch's own wheels of old link it into
-	 * libtorch_cuda. */
+	/*
+	 * Wheels name it libnccl.so.2. Wheels of torch 1.x have it within libtorch_cuda,
+	 * whose read-only data is too much to search for it.
+	 */
 	if (mod && !add_by_name(v, mod, "nccl", 2))
 		scan_rodata(v, mod, find_nccl, "nccl");
 	mod = cs_modules_named(modules, "libcudart.so");

@@ -72,6 +72,8 @@ static const struct expected cases[] = {
 	 "byte 8192 of mapped file /", NULL, false},
 	{"divide-by-zero", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_by_zero",
 	 "integer division by zero", NULL, false},
+	{"divide-by-register", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY,
+	 "divide_by_register", "integer division by zero", NULL, false},
 	{"divide-overflow", SIGFPE, CS_FAULT_ARITHMETIC, NULL, ANY, "divide_overflow",
 	 "does not fit (such as INT_MIN / -1)", NULL, false},
 	{"trap", SIGILL, CS_FAULT_ILLEGAL_INSTRUCTION, NULL, ANY, "trap",

@@ -46,8 +46,9 @@ static void names_read_as_in_gdb(void **state)
 		{"_Z1fi@VERS_1", "f(int)"},
 		{"_ZNSt6vectorIiSaIiEE9push_backERKi",
 		 "std::vector<int, std::allocator<int> >::push_back(int const&)"},
-		/* gdb prints the abbreviations; c++filt without -i spells them out */
-		{"_ZlsRSoi", "operator<<(std::ostream&, int)"},
+		/* the standard abbreviations are spelt out */
+		{"_ZlsRSoi",
+		 "operator<<(std::basic_ostream<char, std::char_traits<char> >&, int)"},
 		{"_Z5printIiEvT_", "void print<int>(int)"},
 		{"_ZN12_GLOBAL__N_11gEv", "(anonymous namespace)::g()"},
 		{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const"},

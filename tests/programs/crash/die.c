@@ -203,6 +203,15 @@ static NOINLINE void divide_by_zero(void)
 	sink = 7 / zero;
 }
 
+/* The same with the divisor in a register. */
+static NOINLINE void divide_by_register(void)
+{
+	volatile long zero = 0;
+	long divisor = zero;
+
+	sink = (int)(7 % divisor);
+}
+
 static NOINLINE void divide_overflow(void)
 {
 	volatile int least = INT_MIN, minus_one = -1;
@@ -445,6 +454,7 @@ static const struct way ways[] = {
 	{"self-modify", write_code},
 	{"tail-of-page", tail_of_page},
 	{"divide-by-zero", divide_by_zero},
+	{"divide-by-register", divide_by_register},
 	{"divide-overflow", divide_overflow},
 	{"trap", trap},
 	{"assert", fail_assertion},
