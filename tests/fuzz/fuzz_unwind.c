@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define BIAS 0x500000UL
 #define TABLES 0x200UL /* offset of .eh_frame_hdr in the image */
-#define IMAGE 0x8000UL
+#define IMAGE 0x4000UL
 #define STACK 0x7ff00000UL
 #define STACK_BYTES 512UL
 
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned reg = 0; reg < arch->n_regs; reg++)
 		cs_regs_set(&regs, reg, STACK + reg * 8);
 	cs_regs_set(&regs, arch->sp, STACK);
-	cs_regs_set(&regs, arch->pc, BIAS + 0x4000 + words[0]);
+	cs_regs_set(&regs, arch->pc, BIAS + 0x2000 + words[0]);
 	unwind(target, modules, &regs);
 	cs_modules_destroy(modules);
 	fake_destroy(target);
