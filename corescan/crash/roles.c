@@ -96,24 +96,61 @@ static const char *role_of(const char *function)
 	return NULL;
 }
 
-/** True if the thread's own code is the CUDA driver's alone: its event threads never
- * leave it. */
-static bool is_cuda_driver(const struct cs_stack_group *group)
-{
-	bool seen = false;
+/**
+ * Roles by the module that a thread's first own function lies in: libraries that start
+ * threads are often stripped, and their local functions have no names. Patterns as above.
+ */
+static const struct role modules[] = {
+	{"libgomp", "openmp-worker"},
+	{"libomp.so", "openmp-worker"},
+	{"libiomp", "openmp-worker"},
+	{"libopenblas", "openblas-worker"},
+	{"libblis", "blis-worker"},
+	{"libmkl_", "mkl-worker"},
+	{"libtbb", "tbb"},
+	{"libcuda.so", "cuda-driver"},
+	{"libcupti", "profiler"},
+	{"libnccl.so", "nccl"},
+	{"librccl.so", "nccl"},
+	{"libgloo", "gloo"},
+	{"libpthreadpool", "pthreadpool"},
+	{"libjemalloc", "jemalloc-background"},
+	{"libucs.so", "ucx"},
+	{"libucp.so", "ucx"},
+	{"libgrpc", "grpc"},
+	{"libuv.so", "libuv"},
+	{"libpython3.", "python-thread"},
+	{"python3", "python-thread"},
+};
 
-	for (size_t i = 0; i < group->n_frames; i++) {
+/** True for what stands below every thread's own functions: the C and C++ libraries. */
+static bool starts_threads(const struct cs_module *m)
+{
+	static const char *const names[] = {"libc.so",       "libc-2.", "libpthread.so",
+					    "libpthread-2.", "ld-",     "libstdc++.so",
+					    "libc++.so"};
+
+	for (size_t i = 0; i < CS_COUNT(names); i++)
+		if (matches(names[i], m->name))
+			return true;
+	return false;
+}
+
+static const char *role_of_start(const struct cs_stack_group *group)
+{
+	for (size_t i = group->n_frames; i-- > 0;) {
 		const struct cs_module *m = group->frames[i].module;
 
 		if (!m || !m->name)
-			return false;
-		if (!strncmp(m->name, "libcuda.so", strlen("libcuda.so")))
-			seen = true;
-		else if (strncmp(m->name, "libc.so", 7) && strncmp(m->name, "libc-", 5) &&
-			 strncmp(m->name, "libpthread", 10) && strncmp(m->name, "ld-", 3))
-			return false;
+			return NULL;
+		if (starts_threads(m))
+			continue;
+		for (size_t k = 0; k < CS_COUNT(modules); k++)
+			if (matches(modules[k].pattern, m->name))
+				return modules[k].role;
+		return NULL;
 	}
-	return seen;
+	return NULL;
 }
 
 const char *cs_thread_role(const struct cs_stack_group *group, bool is_main)
@@ -136,5 +173,6 @@ const char *cs_thread_role(const struct cs_stack_group *group, bool is_main)
 			return role;
 		python = role ? role : python;
 	}
-	return is_cuda_driver(group) ? "cuda-driver" : python;
+	/* A stack without its outer end does not show where the thread began. */
+	return python || group->stop != CS_STOP_BOTTOM ? python : role_of_start(group);
 }

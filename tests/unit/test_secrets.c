@@ -140,6 +140,34 @@ static void a_library_inside_a_python_thread_decides(void **state)
 	assert_string_equal(cs_thread_role(&group, false), "python-thread");
 }
 
+static void stripped_libraries_tell_by_their_name(void **state)
+{
+	struct cs_module libgomp = {.name = "libgomp.so.1.0.0"},
+			 libc = {.name = "libc.so.6"}, mine = {.name = "libmine.so"},
+			 cuda = {.name = "libcuda.so.535.104.05"};
+	struct cs_frame frames[] = {
+		{.function = "poll", .module = &libc},
+		{.function = "omp_get_num_procs", .nearest = true, .module = &libgomp},
+		{.function = "start_thread", .module = &libc},
+		{.function = "clone3", .module = &libc}};
+	struct cs_stack_group group = {
+		.frames = frames, .n_frames = 4, .stop = CS_STOP_BOTTOM};
+
+	(void)state;
+	assert_string_equal(cs_thread_role(&group, false), "openmp-worker");
+	frames[1].module = &cuda;
+	assert_string_equal(cs_thread_role(&group, false), "cuda-driver");
+	frames[1].module = &mine;
+	assert_null(cs_thread_role(&group, false));
+	frames[1].module = &libgomp;
+	group.stop = CS_STOP_NO_UNWIND_INFO; /* what is below it is not known */
+	assert_null(cs_thread_role(&group, false));
+	group.stop = CS_STOP_BOTTOM;
+	frames[0].module = &libgomp;
+	frames[1].module = &mine; /* called from another library's thread */
+	assert_null(cs_thread_role(&group, false));
+}
+
 static int setup(void **state)
 {
 	*state = cs_arena_create(1 << 20);
@@ -161,6 +189,7 @@ int main(void)
 		cmocka_unit_test(signals_have_names),
 		cmocka_unit_test(roles_come_from_functions),
 		cmocka_unit_test(a_library_inside_a_python_thread_decides),
+		cmocka_unit_test(stripped_libraries_tell_by_their_name),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
