@@ -150,7 +150,7 @@ static bool extent_find(struct cs_mem *mem, uint64_t addr, struct extent *ret)
 {
 	const struct cs_target *t = mem->target;
 	const struct cs_region *r = NULL;
-	uint64_t limit = UINT64_MAX;
+	uint64_t floor = 0, limit = UINT64_MAX; /* a file serves only between what is saved */
 	size_t i = mem->last_region;
 
 	if (i >= t->n_regions || addr < t->regions[i].start || addr >= t->regions[i].end)
@@ -159,19 +159,22 @@ static bool extent_find(struct cs_mem *mem, uint64_t addr, struct extent *ret)
 		r = &t->regions[i];
 		limit = r->start;
 	}
+	if (i > 0)
+		floor = t->regions[i - 1].saved_end;
 	if (r && r->start <= addr) {
 		mem->last_region = i;
 		if (addr < r->saved_end) {
 			*ret = (struct extent){r->start, r->saved_end, r, NULL};
 			return true;
 		}
+		floor = CS_MAX(floor, r->saved_end);
 		limit = i + 1 < t->n_regions ? t->regions[i + 1].start : UINT64_MAX;
 	}
 	i = overlay_after(mem, addr);
 	if (i == mem->overlays.n || mem->overlays.v[i].start > addr)
 		return false;
-	*ret = (struct extent){mem->overlays.v[i].start, CS_MIN(mem->overlays.v[i].end, limit),
-			       NULL, &mem->overlays.v[i]};
+	*ret = (struct extent){CS_MAX(mem->overlays.v[i].start, floor),
+			       CS_MIN(mem->overlays.v[i].end, limit), NULL, &mem->overlays.v[i]};
 	return true;
 }
 
