@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A training-shaped process that dies as many do: native code, called from Python, gets a bad pointer."""
+"""A training-shaped process that dies as many do: native code called with a bad pointer."""
 import ctypes
 import threading
 import time

@@ -4,10 +4,11 @@
 
     trim_core.py CORE REPORT.json OUT
 
-REPORT.json is `corescan --json --all CORE`. A page is left out only if it is not writable and is code more
-than one page away from every address in the report, or belongs to a module that no stack goes through; the
-page with a module's ELF header always stays. In OUT such a page is mapped but not saved (p_filesz 0), as a
-core written with another coredump_filter would have it. Every other byte is as the kernel wrote it.
+REPORT.json is `corescan --json --all CORE`. A page is left out only if it is not writable and is
+code more than one page away from every address in the report, or belongs to a module that no stack
+goes through; the page with a module's ELF header always stays. In OUT such a page is mapped but not
+saved (p_filesz 0), as a core written with another coredump_filter would have it. Every other byte
+is as the kernel wrote it.
 """
 import json
 import struct
@@ -29,7 +30,8 @@ class Keep:
 
     def __init__(self, core, report):
         self.core = core
-        pcs = {int(f["address"], 16) for t in report["threads"] for f in t["frames"] if f.get("address")}
+        frames = [f for t in report["threads"] for f in t["frames"]]
+        pcs = {int(f["address"], 16) for f in frames if f.get("address")}
         self.pages = {a // PAGE + d for a in pcs for d in (-1, 0, 1)}
         spans = [(int(m["base"], 16), int(m["end"], 16)) for m in report["modules"]]
         self.unused = [s for s in spans if not any(s[0] <= a < s[1] for a in pcs)]
@@ -54,7 +56,8 @@ def split(header, keep):
             pieces[-1][6] += PAGE
             pieces[-1][5] += PAGE if saved else 0
         else:
-            pieces.append([kind, flags, offset + at, vaddr + at, 0, PAGE if saved else 0, PAGE, align])
+            size = PAGE if saved else 0
+            pieces.append([kind, flags, offset + at, vaddr + at, 0, size, PAGE, align])
     return pieces
 
 

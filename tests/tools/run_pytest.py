@@ -4,7 +4,8 @@
 
     run_pytest.py FILE [pytest options]
 
-pytest alone would call a file whose tests were all skipped a success, and nobody would see that nothing ran.
+pytest alone would call a file whose tests were all skipped a success, and nobody would see that
+nothing ran.
 """
 import sys
 
