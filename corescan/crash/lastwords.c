@@ -197,9 +197,9 @@ bool cs_function_raises(const char *function)
  * own. */
 static bool is_nameless_way(const struct cs_frame *frame)
 {
-	static const char *const libraries[] = {"libc.so",     "libc-2.",
-						"libpthread",  "libstdc++.so",
-						"libgcc_s.so", "libc++abi.so"};
+	static const char *const libraries[] = {"libc.so",       "libc-2.",
+						"libpthread.so", "libstdc++.so",
+						"libgcc_s.so",   "libc++abi.so"};
 
 	if (!frame->module || !frame->module->name ||
 	    (frame->function && !frame->nearest))
