@@ -47,26 +47,34 @@ static void complain(struct cs_core *core, const char *note, const char *field)
 		"note %s: %s does not fit in its descriptor; left out", note, field);
 }
 
+/**
+ * A thread whose note is too short is kept, without registers and perhaps without an id: the one that took
+ * the signal comes first, and the next must not be mistaken for it.
+ */
 static struct cs_error *read_prstatus(struct cs_core *core, struct cs_buf desc)
 {
 	const struct cs_prstatus_layout *l = &core->arch->prstatus;
 	struct cs_core_thread t = {.siginfo = {.sender_pid = -1, .sender_uid = -1}};
 	struct cs_thread_info info = {0};
-	uint16_t cursig;
-	uint32_t pid;
+	uint16_t cursig = 0;
+	uint32_t pid = 0;
 
+	core->thread_dropped = true; /* until it has its place */
 	cs_buf_seek(&desc, l->cursig, "pr_cursig");
 	cs_buf_u16(&desc, "pr_cursig", &cursig);
 	cs_buf_seek(&desc, l->pid, "pr_pid");
-	if (!cs_buf_u32(&desc, "pr_pid", &pid)) {
-		complain(core, "NT_PRSTATUS", desc.bad);
-		return NULL;
-	}
+	cs_buf_u32(&desc, "pr_pid", &pid);
 	info.tid = (int32_t)pid;
 	info.signal = cursig;
 	t.has_regs = cs_arch_prstatus_regs(core->arch, &desc, &t.regs);
+	if (desc.bad)
+		cs_diag(core->diags, CS_SEVERITY_WARNING, "core", "note-damaged", info.tid,
+			"note NT_PRSTATUS of thread number %zu: %s does not fit in its descriptor; "
+			"its registers are lost", core->threads.n + 1, desc.bad);
 	CS_TRY(CS_PUSH(&core->threads, t, CS_MAX_THREADS, "threads"));
-	return CS_PUSH(&core->thread_infos, info, CS_MAX_THREADS, "threads");
+	CS_TRY(CS_PUSH(&core->thread_infos, info, CS_MAX_THREADS, "threads"));
+	core->thread_dropped = false;
+	return NULL;
 }
 
 static void read_prpsinfo(struct cs_core *core, struct cs_buf desc)
@@ -120,7 +128,7 @@ static void read_siginfo(struct cs_core *core, struct cs_buf desc)
 	uint32_t signo, ignored, code;
 	uint64_t payload;
 
-	if (!core->threads.n)
+	if (!core->threads.n || core->thread_dropped)
 		return; /* it belongs to the thread whose NT_PRSTATUS came before */
 	s = &core->threads.v[core->threads.n - 1].siginfo;
 	cs_buf_u32(&desc, "si_signo", &signo);
@@ -175,9 +183,8 @@ static struct cs_error *read_files(struct cs_core *core, struct cs_buf desc)
 		complain(core, "NT_FILE", desc.bad ? desc.bad : "count");
 		return NULL;
 	}
-	count = CS_MIN(count, CS_MAX_MAPPINGS);
 	names = desc;
-	cs_buf_skip(&names, count * 24, "names");
+	cs_buf_skip(&names, count * 24, "names"); /* does not wrap: count was compared */
 	names_len = cs_buf_left(&names);
 	core->mapping_names = malloc(names_len + 1);
 	if (!core->mapping_names)
@@ -267,7 +274,11 @@ static struct cs_error *read_segment(struct cs_core *core, const struct cs_note_
 
 		if (err && cs_error_code(err) != CS_ERR_LIMIT)
 			return err;
-		cs_diag_error(core->diags, CS_SEVERITY_ERROR, "core", "note-limit", 0, err);
+		if (!core->limit_said) /* every further note of the kind runs into it again */
+			cs_diag_error(core->diags, CS_SEVERITY_ERROR, "core", "note-limit", 0, err);
+		else
+			cs_error_destroy(err);
+		core->limit_said |= err != NULL;
 	}
 	if (step == CS_STEP_BAD || got < s->size)
 		cs_diag(core->diags, CS_SEVERITY_ERROR, "core", "notes-damaged", 0,
@@ -275,6 +286,26 @@ static struct cs_error *read_segment(struct cs_core *core, const struct cs_note_
 			"before it is used", b.bad ? b.bad : "the file ends", cs_buf_offset(&b),
 			(unsigned long long)s->size);
 	return NULL;
+}
+
+/** Sort, and drop what overlaps: the search for an address needs ends that grow as the starts do. */
+static void settle_mappings(struct cs_core *core)
+{
+	size_t kept = 0, overlaps = 0;
+
+	if (core->mappings.n)
+		qsort(core->mappings.v, core->mappings.n, sizeof(*core->mappings.v),
+		      compare_mappings);
+	for (size_t i = 0; i < core->mappings.n; i++) {
+		if (kept && core->mappings.v[i].start < core->mappings.v[kept - 1].end)
+			overlaps++;
+		else
+			core->mappings.v[kept++] = core->mappings.v[i];
+	}
+	core->mappings.n = kept;
+	if (overlaps)
+		cs_diag(core->diags, CS_SEVERITY_WARNING, "core", "mappings-overlap", 0,
+			"note NT_FILE: %zu file mappings overlap others; left out", overlaps);
 }
 
 /** Only later notes tell of a pid where NT_PRPSINFO is lost: then the first thread stands for it. */
@@ -289,9 +320,7 @@ struct cs_error *cs_core_read_notes(struct cs_core *core)
 	core->target.machine = core->arch->machine;
 	for (size_t i = 0; i < core->note_segments.n; i++)
 		CS_TRY(read_segment(core, &core->note_segments.v[i]));
-	if (core->mappings.n)
-		qsort(core->mappings.v, core->mappings.n, sizeof(*core->mappings.v),
-		      compare_mappings);
+	settle_mappings(core);
 	settle_process(core);
 	return NULL;
 }

@@ -147,8 +147,8 @@ static struct cs_error *copy_stream(struct spool *s)
 		return stream_ended_badly(s);
 	for (;;) {
 		const void *block;
-		size_t n;
-		la_int64_t at;
+		size_t n = 0; /* stays, where libarchive only warns */
+		la_int64_t at = 0;
 
 		r = archive_read_data_block(s->archive, &block, &n, &at);
 		if (r == ARCHIVE_EOF)
