@@ -193,8 +193,18 @@ bool cs_function_raises(const char *function)
 	return false;
 }
 
-/** True if @frame lies in a library that abort() goes through, and has no name of its
- * own. */
+/** "__memcpy_chk" and the like: glibc's checked forms of what was called. */
+static bool is_checked_form(const char *function)
+{
+	size_t n = strlen(function);
+
+	return n > 6 && !strncmp(function, "__", 2) && !strcmp(function + n - 4, "_chk");
+}
+
+/**
+ * True if @frame lies in a library that abort() goes through, and has no name of its own
+ * or that of a checked function.
+ */
 static bool is_nameless_way(const struct cs_frame *frame)
 {
 	static const char *const libraries[] = {"libc.so",       "libc-2.",
@@ -202,7 +212,7 @@ static bool is_nameless_way(const struct cs_frame *frame)
 						"libgcc_s.so",   "libc++abi.so"};
 
 	if (!frame->module || !frame->module->name ||
-	    (frame->function && !frame->nearest))
+	    (frame->function && !frame->nearest && !is_checked_form(frame->function)))
 		return false;
 	for (size_t i = 0; i < CS_COUNT(libraries); i++)
 		if (!strncmp(frame->module->name, libraries[i], strlen(libraries[i])))
