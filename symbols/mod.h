@@ -27,7 +27,7 @@ struct cs_elf_image {
 };
 
 struct cs_mod {
-	struct cs_module pub; /* first: cs_symbolize() gives it out, cs_mod_of() gets back */
+	struct cs_module pub;
 	struct cs_modules *owner;
 	const char *raw_path; /* bytes as the core has them; owned by core or arena */
 	CS_VEC(struct cs_mod_range) ranges; /* by start */
@@ -139,10 +139,5 @@ void cs_debuginfod_end(struct cs_debuginfod *client);
 void cs_elf_image_deinit(struct cs_elf_image *image);
 /** An image rebuilt from the core's memory; image->elf stays NULL where there is too little. */
 void cs_mod_memory_image(struct cs_mod *mod, struct cs_elf_image *image);
-
-CS_UNUSED static inline struct cs_mod *cs_mod_of(struct cs_module *pub)
-{
-	return (struct cs_mod *)pub;
-}
 
 #endif

@@ -405,7 +405,7 @@ struct cs_error *cs_modules_find_files(struct cs_modules *ms)
 		  "the file is not on this machine; give the folders that hold them with --lib-path DIR, "
 		  "or the container's root with --sysroot DIR");
 	summarise(ms, CS_FILE_UNVERIFIED, CS_SEVERITY_NOTE, "module-unverified",
-		  "no build id in the core to compare; the file at the path has the same layout and is "
-		  "used");
+		  "the core holds no build id of them to compare; the files at their paths have the same "
+		  "layout and are used");
 	return NULL;
 }

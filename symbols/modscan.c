@@ -325,10 +325,14 @@ static struct cs_error *scan_link_map(struct scan *s)
 		    !cs_modules_find(s->ms, e->dynamic))
 			CS_TRY(scan_link_entry(s->ms, e));
 	}
+	/* NT_FILE alone has nearly all of them. */
 	if (s->map.broken)
-		cs_diag(s->ms->diags, CS_SEVERITY_WARNING, "symbols", "link-map-broken", 0,
+		cs_diag(s->ms->diags,
+			cs_mem_target(s->ms->mem)->n_mappings ? CS_SEVERITY_NOTE
+							      : CS_SEVERITY_WARNING,
+			"symbols", "link-map-broken", 0,
 			"the dynamic linker's list of modules is damaged or was not saved "
-			"(link_map.l_next): modules after entry %zu may be missing",
+			"(link_map.l_next, after entry %zu): modules that only it names are missing",
 			s->map.list.n);
 	return NULL;
 }

@@ -92,7 +92,7 @@ CS_UNUSED static inline void cs_buf_pad(struct cs_buf *b, size_t align)
 	{                                                                                \
 		const uint8_t *p;                                                        \
 		uint##bits##_t v;                                                        \
-                                                                                         \
+\
 		if (!cs_buf_take(b, sizeof(v), what, &p))                                \
 			return false;                                                    \
 		memcpy(&v, p, sizeof(v));                                                \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The list of diagnostics of one analysis. */
+/*
+ * The list of diagnostics of one analysis. Knows how many are kept and that their text is valid UTF-8;
+ * refuses to know what a diagnostic is about.
+ */
 #include "base/diag.h"
 
 #include "base/limits.h"

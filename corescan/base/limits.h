@@ -19,8 +19,8 @@
 #define CS_MAX_FOLD_PERIOD 32UL               /* frames in one cycle of a recursion that is folded */
 #define CS_MAX_SCAN_BYTES 65536UL             /* stack bytes searched for one lost return address */
 #define CS_MAX_SCAN_FRAMES 64UL               /* frames of one thread that were only found by scanning */
-#define CS_MAX_SCAN_PREFERENCE 1024UL         /* stack bytes behind a doubtful return address searched for a better one */
-#define CS_MAX_FUNCTION 1048576UL             /* bytes of one function: how far behind its start a pc may be */
+#define CS_MAX_SCAN_PREFERENCE 1024UL         /* stack bytes searched for a better one */
+#define CS_MAX_FUNCTION 1048576UL             /* bytes of one function */
 #define CS_MAX_READ (16UL << 20)              /* bytes of one read from target memory */
 #define CS_MAX_STRING 65536UL                 /* bytes of one string read from the target */
 #define CS_MAX_PATH 4096UL                    /* bytes of one path named by the target */

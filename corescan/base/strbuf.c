@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bounded text building. */
+/*
+ * Text that grows up to its maximum. Knows bytes and lengths; whether they are fit to print is
+ * base/text.c's business.
+ */
 #include "base/strbuf.h"
 
 #include <stdio.h>

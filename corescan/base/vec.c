@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Growing arrays up to a named maximum. */
+/*
+ * Growing arrays up to a named maximum. Knows sizes alone; the element type lives in the macros of
+ * base/vec.h.
+ */
 #include "base/vec.h"
 
 struct cs_error *cs_vec_reserve(void **v, size_t *cap, size_t n, size_t size, size_t max,

@@ -78,9 +78,10 @@ static struct cs_error *write_all(struct spool *s, const uint8_t *p, size_t n, u
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0)
-			return cs_error_os(errno, "%s: unpacking to %s, byte %llu (set TMPDIR to a folder with "
-					   "more space)", s->path, s->folder,
-					   (unsigned long long)at);
+			return cs_error_os(errno,
+					   "%s: unpacking to %s, byte %llu (set TMPDIR to a folder "
+					   "with more space)",
+					   s->path, s->folder, (unsigned long long)at);
 		p += done;
 		n -= (size_t)done;
 		at += (uint64_t)done;

@@ -78,33 +78,8 @@ size_t cs_text_blamed_frame(const struct cs_analysis *a,
 	return first;
 }
 
-/* The C library's functions fail because of what they were given, so their caller is part
- * of the answer. */
-static bool in_libc(const struct cs_frame *f)
+static void put_where(struct cs_text *t, const struct cs_frame *f)
 {
-	return f->module && f->module->name &&
-	       (!strncmp(f->module->name, "libc.so", 7) ||
-		!strncmp(f->module->name, "libc-2", 6));
-}
-
-static const struct cs_frame *caller_outside_libc(const struct cs_stack_group *group,
-						  size_t i)
-{
-	if (!in_libc(&group->frames[i]))
-		return NULL;
-	for (; i < group->n_frames; i++)
-		if (!in_libc(&group->frames[i]) &&
-		    group->frames[i].kind <= CS_FRAME_PYTHON)
-			return &group->frames[i];
-	return NULL;
-}
-
-static void put_where(struct cs_text *t, const struct cs_stack_group *group,
-		      size_t blamed)
-{
-	const struct cs_frame *f = &group->frames[blamed];
-	const struct cs_frame *caller = caller_outside_libc(group, blamed);
-
 	cs_text_label(t, "in");
 	cs_text_place(t, f);
 	if (f->file && f->module && f->kind != CS_FRAME_PYTHON && !t->options->all) {
@@ -113,11 +88,6 @@ static void put_where(struct cs_text *t, const struct cs_stack_group *group,
 		cs_text_printf(t, ")");
 	}
 	cs_text_printf(t, "\n");
-	if (caller) {
-		cs_text_label(t, "called by");
-		cs_text_place(t, caller);
-		cs_text_printf(t, "\n");
-	}
 }
 
 /* "SIGSEGV: ", unless the summary begins with it; nothing where no signal is known. */
@@ -245,7 +215,7 @@ void cs_text_crash(struct cs_text *t, const struct cs_analysis *a)
 
 	put_verdict(t, a);
 	if (blamed != CS_NO_FRAME)
-		put_where(t, group, blamed);
+		put_where(t, &group->frames[blamed]);
 	if (thread) {
 		cs_text_label(t, "thread");
 		cs_text_thread_name(t, thread);

@@ -133,6 +133,11 @@ void cs_text_diagnostics(struct cs_text *t, const struct cs_analysis *a)
 				 : count[CS_SEVERITY_ERROR] + count[CS_SEVERITY_WARNING];
 	if (!a->n_diagnostics && !a->n_diagnostics_dropped)
 		return;
+	if (!wanted && !a->n_diagnostics_dropped) {
+		cs_text_heading(t, "Notes: %s (--all)",
+				cs_text_count(count[CS_SEVERITY_NOTE]));
+		return;
+	}
 	cs_text_heading(t, "What limits this report");
 	for (int severity = CS_SEVERITY_ERROR; severity >= CS_SEVERITY_NOTE; severity--) {
 		if (severity == CS_SEVERITY_NOTE && !t->options->all)

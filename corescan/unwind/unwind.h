@@ -15,7 +15,8 @@ struct cs_raw_frame {
 	uint64_t pc;
 	uint64_t cfa;  /* 0: not known */
 	uint8_t trust; /* enum cs_trust */
-	bool exact;    /* pc is where execution was (innermost, or interrupted by a signal), not a return address */
+	/* pc is where execution was (innermost, or interrupted by a signal), not a return address */
+	bool exact;
 	bool signal;   /* the frame is a signal trampoline */
 };
 

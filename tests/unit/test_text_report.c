@@ -246,6 +246,28 @@ static void test_marked_frame(void **state)
 	assert_int_equal(cs_text_blamed_frame(&a, &group), CS_NO_FRAME);
 }
 
+/* Notes alone limit nothing: one line says that they are there. */
+static void test_notes_alone(void **state)
+{
+	static const struct cs_diagnostic note = {CS_SEVERITY_NOTE, "core", "n",
+						  "by the way", 0};
+	struct cs_analysis a = *sample_abort();
+	struct page page;
+
+	(void)state;
+	a.diagnostics = &note;
+	a.n_diagnostics = 1;
+	page = render(&a, (struct cs_text_options){0});
+	assert_non_null(strstr(page.text, "\nNotes: 1 (--all)\n"));
+	assert_null(strstr(page.text, "by the way"));
+	assert_null(strstr(page.text, "What limits"));
+	free(page.text);
+	page = render(&a, (struct cs_text_options){.all = true});
+	assert_non_null(
+		strstr(page.text, "What limits this report\n  note    by the way\n"));
+	free(page.text);
+}
+
 static void test_numbers_for_people(void **state)
 {
 	(void)state;
@@ -285,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_folded_frames_keep_their_numbers),
 		cmocka_unit_test(test_gap_keeps_numbers),
 		cmocka_unit_test(test_marked_frame),
+		cmocka_unit_test(test_notes_alone),
 		cmocka_unit_test(test_numbers_for_people),
 		cmocka_unit_test(test_failed_stream_is_an_error),
 	};

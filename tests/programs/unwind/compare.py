@@ -49,6 +49,7 @@ class Case(NamedTuple):
     trust: Optional[str] = None  # one frame at least was found in this way
     mask: Optional[int] = None  # bits of enum cs_stepper
     signals: Optional[List[int]] = None  # of the interrupted frames, innermost first
+    gcore: bool = False  # the program says "parked" and waits; gcore takes the core
 
 
 VARIANTS = ["O0", "O2", "static", "nopie", "clang"]
@@ -77,6 +78,7 @@ scene("null_call_caught", ["on_fault", "null_call_1", "run", "main"], signals=[1
 scene("nested", ["die", "on_second", "on_first", "nested_1", "run", "main"], signals=[12, 10])
 scene("threads", ["die", "run", "main"])
 scene("worker", ["die", "worker_1"])
+scene("parked", ["parked_1", "run", "main"], gcore=True)
 scene("vfork", ["die", "vfork_1", "run", "main"])
 for _variant in VARIANTS:
     # The overwritten return addresses are lost; gdb prints 0x41... as frames.
@@ -139,6 +141,20 @@ def run_program(program: Path, args: List[str], folder: Path) -> Path:
         raise LookupError("the system wrote no core file into the working folder: see "
                           "/proc/sys/kernel/core_pattern")
     return cores[0]
+
+
+def run_gcore(program: Path, args: List[str], folder: Path) -> Path:
+    """The core that gcore takes of a parked program; LookupError where it cannot attach."""
+    with subprocess.Popen([program, *args], cwd=folder, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"parked\n"
+        done = subprocess.run(["gcore", "-o", folder / "core", str(process.pid)],
+                              capture_output=True, text=True, check=False, timeout=120)
+        process.kill()
+    core = folder / f"core.{process.pid}"
+    if not core.exists():
+        raise LookupError(f"gcore wrote no core: {(done.stdout + done.stderr).splitlines()[-1:]}")
+    return core
 
 
 def read_stacks(tool: Path, core: Path, mask: Optional[int]) -> List[Thread]:
@@ -236,9 +252,12 @@ def check_gdb(threads: List[Thread], stacks: Dict[int, List[int]]) -> None:
 
 def check(case: Case, tool: Path, programs: Path, folder: Path) -> None:
     program = programs / case.program
-    core = run_program(program, case.args, folder)
+    core = (run_gcore if case.gcore else run_program)(program, case.args, folder)
     threads = read_stacks(tool, core, case.mask)
-    crashed = threads[0]  # the kernel writes the thread that died first
+    # The kernel writes the thread that died first; gdb has no such order, but the process's id.
+    crashed = threads[0]
+    if case.gcore:
+        crashed = next(t for t in threads if t.tid == int(core.name.split(".")[1]))
     symbols = Symbols(program)
     cache: Dict[int, str] = {}
     names = [cache.setdefault(f.pc, symbols.name(f)) for f in crashed.frames]

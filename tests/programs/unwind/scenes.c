@@ -382,6 +382,26 @@ static void scene_threads(void)
 	sink++;
 }
 
+NOINLINE static void parked_1(void)
+{
+	printf("parked\n");
+	fflush(stdout);
+	pause();
+	sink++;
+}
+
+/* Never dies: for gcore. */
+static void scene_parked(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&thread, NULL, i % 2 ? sleeper_1 : thread_1, NULL);
+	usleep(200000);
+	parked_1();
+	sink++;
+}
+
 /* As a thread of its own, so that it is the thread's function that dies. */
 NOINLINE static void *worker_1(void *arg)
 {
@@ -425,7 +445,7 @@ static const struct {
 	SCENE(tail),	    SCENE(noreturn),	    SCENE(longjmp),	    SCENE(null_call),
 	SCENE(wild_call),   SCENE(data_call),	    SCENE(handler),	    SCENE(altstack),
 	SCENE(overflow_caught), SCENE(null_call_caught), SCENE(nested),	    SCENE(smash),
-	SCENE(threads),	    SCENE(worker),	    SCENE(vfork),
+	SCENE(threads),	    SCENE(worker),	    SCENE(vfork),	    SCENE(parked),
 };
 
 NOINLINE static void run(const char *name)
