@@ -235,6 +235,8 @@ static const char *walk(const struct cs_incident *in, size_t *ret_passed)
 			passed = i + 1;
 		} else if (!is_nameless_way(&in->frames[i])) {
 			break;
+		} else if (in->frames[i].function && !in->frames[i].nearest) {
+			passed = i + 1; /* a checked form */
 		}
 	}
 	*ret_passed = passed;

@@ -90,6 +90,8 @@ static const struct expected cases[] = {
 	{"overflow-fortified", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "overflow_fortified",
 	 "_FORTIFY_SOURCE: a buffer overflow",
 	 "*** buffer overflow detected ***: terminated", false},
+	{"overflow-printed", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "in overflow_printed()",
+	 "_FORTIFY_SOURCE: a buffer overflow", "*** buffer overflow detected ***", false},
 	{"abort-thread", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "abort_thread",
 	 "abort(), in abort_thread()", NULL, false},
 	{"raise-segv", SIGSEGV, CS_FAULT_NONE, NULL, NONE, NULL,

@@ -269,6 +269,15 @@ static NOINLINE void overflow_fortified(void)
 	sink = room[3];
 }
 
+static NOINLINE void overflow_printed(void)
+{
+	char room[16];
+	volatile size_t n = 64;
+
+	snprintf(room, n, "%d", sink);
+	sink = room[3];
+}
+
 static void *abort_thread(void *arg)
 {
 	(void)arg;
@@ -462,6 +471,7 @@ static const struct way ways[] = {
 	{"free-garbage", free_garbage},
 	{"smash-stack", smash_stack},
 	{"overflow-fortified", overflow_fortified},
+	{"overflow-printed", overflow_printed},
 	{"abort-thread", abort_in_thread},
 	{"wait", wait_for_signal},
 	{"raise-segv", raise_segv},
