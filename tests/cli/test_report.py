@@ -86,7 +86,7 @@ def test_frames_are_those_of_gdb(report, python_core):
         name = (words[3] if words[1].startswith("0x") else words[1]).split("@")[0]
         known = frame["function"] and not frame.get("nearest")
         ours = frame["function"].split("(")[0].split("@")[0] if known else "??"
-        # Of two names of one address gdb takes that of the debug information: __libc_start_main_impl.
+        # Of two names gdb takes that of the debug information: __libc_start_main_impl.
         assert ours in name, line
 
 
