@@ -42,7 +42,7 @@ struct cs_mod {
 	const char *other_file; /* a file at the path that is another build */
 	char other_id[2 * CS_MAX_BUILD_ID + 1];
 	const char *debug_hint; /* a file with the right build id and nothing but debug info */
-	const char *open_problem; /* why the file at the path could not be opened, unless it is not there */
+	const char *open_problem; /* why the file at the path could not be opened; NULL: not there */
 	struct cs_elf_image image, debug, mini;
 	bool image_is_memory;
 };
@@ -103,14 +103,15 @@ void cs_link_map_deinit(struct cs_link_map *map);
 
 /** Find each module's file and fill in file, file_state, build_id and note. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_modules_find_files(struct cs_modules *ms);
-/** True if @range agrees with the program headers of @head at @bias, or is the hole between two segments. */
+/** Does @range agree with the program headers of @head at @bias, or is it a hole between segments? */
 bool cs_mod_range_fits(const struct cs_mod *mod, const struct cs_elf_head *head, uint64_t bias,
 		       const struct cs_mod_range *range);
 /**
  * Take @file for @mod if it is the same build. True: taken, *@file is NULL then; false: another build,
  * remembered for the note. @sections: also look whether its code was stripped off (a debug file).
  */
-CS_MUST_CHECK bool cs_mod_offer_file(struct cs_mod *mod, struct cs_file **file, bool sections);
+CS_MUST_CHECK bool cs_mod_offer_file(struct cs_mod *mod, struct cs_file **file,
+				     bool sections);
 
 /* sysroot.c */
 
