@@ -14,6 +14,12 @@
 #define WINDOW (256UL << 10) /* bytes searched below AT_RANDOM for the vector; padding is below 16 KiB */
 #define WORD 8UL
 
+/** Addresses of the pointers, without the NULLs behind them. */
+struct vectors {
+	uint64_t argv, argv_end;
+	uint64_t envp, envp_end;
+};
+
 /** The saved stack bytes below @top, at most WINDOW of them; caller frees. */
 static struct cs_error *stack_below(struct cs_mem *mem, uint64_t top, uint8_t **ret,
 				    uint64_t *start_ret, size_t *len_ret)
@@ -75,36 +81,54 @@ static struct cs_error *find_auxv(struct cs_core *core, struct cs_mem *mem, uint
 	return &cs_not_found;
 }
 
-/** Where the pointer vector that ends with a NULL at @null begins: behind the first NULL below it. */
-static bool vector_begin(struct cs_mem *mem, uint64_t null, uint64_t *begin_ret)
+/** Where the pointers above @begin end: at the first NULL, at the latest at @end. */
+static uint64_t vector_end(struct cs_mem *mem, uint64_t begin, uint64_t end)
 {
-	uint64_t at = null, word;
+	uint64_t word;
 
-	for (size_t i = 0; i < CS_MAX_ARGUMENTS; i++) {
+	while (begin < end && cs_mem_u64(mem, begin, &word) && word)
+		begin += WORD;
+	return begin;
+}
+
+/**
+ * The vectors below @auxv. argc is the first word downwards that is neither NULL nor large enough for a
+ * pointer (vm.mmap_min_addr is 65536). The NULLs in between cannot be counted on: unsetenv() closes the
+ * gap in envp where it stands, and leaves one more at its end (glibc: stdlib/setenv.c).
+ */
+static bool find_vectors(struct cs_mem *mem, uint64_t auxv, struct vectors *ret)
+{
+	uint64_t at = auxv, word, null;
+
+	for (size_t n = 0; n < 2 * CS_MAX_ARGUMENTS; n++) {
 		at -= WORD;
 		if (!cs_mem_u64(mem, at, &word))
 			return false;
-		if (!word) {
-			*begin_ret = at + WORD;
-			return true;
-		}
+		if (!word || word >= CS_MAX_ARGUMENTS)
+			continue;
+		ret->argv = at + WORD;
+		ret->argv_end = ret->envp = ret->argv + word * WORD;
+		if (word + 2 > n || !cs_mem_u64(mem, ret->argv_end, &null) || null)
+			return false;
+		ret->envp += WORD;
+		ret->envp_end = vector_end(mem, ret->envp, auxv);
+		return true;
 	}
 	return false;
 }
 
-/** Below argv is argc: the one word that equals the number of words passed, for pointers are larger. */
-static bool argv_begin(struct cs_mem *mem, uint64_t null, uint64_t *begin_ret)
+/** A program that was started without any argument (linux before 5.18): only envp, upwards to @auxv. */
+static bool find_envp(struct cs_mem *mem, uint64_t auxv, struct vectors *ret)
 {
-	uint64_t at = null, word;
+	uint64_t word;
 
+	ret->argv = ret->argv_end = ret->envp_end = auxv - WORD;
 	for (size_t n = 0; n < CS_MAX_ARGUMENTS; n++) {
-		at -= WORD;
-		if (!cs_mem_u64(mem, at, &word))
+		ret->envp = ret->envp_end - n * WORD;
+		if (!cs_mem_u64(mem, ret->envp - WORD, &word))
 			return false;
-		if (word == n) {
-			*begin_ret = at + WORD;
+		if (!word)
 			return true;
-		}
 	}
 	return false;
 }
@@ -150,13 +174,14 @@ static struct cs_error *read_both(struct cs_core *core, struct cs_mem *mem, stru
 				  struct strings *envp)
 {
 	size_t budget = CS_MAX_ENVIRONMENT;
-	uint64_t auxv, env, arg;
+	struct vectors v;
+	uint64_t auxv;
 
 	CS_TRY(find_auxv(core, mem, &auxv));
-	if (!vector_begin(mem, auxv - WORD, &env) || !argv_begin(mem, env - WORD, &arg))
+	if (!find_vectors(mem, auxv, &v) && !find_envp(mem, auxv, &v))
 		return &cs_not_found;
-	CS_TRY(read_strings(mem, arg, env - WORD, &budget, argv));
-	return read_strings(mem, env, auxv - WORD, &budget, envp);
+	CS_TRY(read_strings(mem, v.argv, v.argv_end, &budget, argv));
+	return read_strings(mem, v.envp, v.envp_end, &budget, envp);
 }
 
 struct cs_error *cs_core_strings(struct cs_core *core, struct cs_mem *mem,

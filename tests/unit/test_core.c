@@ -248,6 +248,34 @@ static void good_arguments_and_environment(void **state)
 	}
 }
 
+/** unsetenv() moves the later pointers down in place, so that two NULLs end the vector. */
+static void good_environment_after_unsetenv(void **state)
+{
+	struct core_builder *b = core_create(X86_64);
+	struct cs_core_strings s;
+	struct cs_mem *mem;
+	struct opened o;
+	uint8_t page[4096];
+
+	(void)state;
+	core_auxv(b, auxv, CS_COUNT(auxv) / 2);
+	put_stack(page, 2, 3);
+	memmove(page + 0x400 + 4 * 8, page + 0x400 + 5 * 8, 3 * 8); /* envp[0] goes */
+	core_load(b, STACK, 6, page, 4096, 4096);
+	open_good(b, &o);
+	assert_null(cs_mem_create(o.target, &mem));
+	assert_null(cs_core_strings(o.core, mem, &s));
+	assert_int_equal(s.n_argv, 2);
+	assert_string_equal(s.argv[1], "arg1");
+	assert_int_equal(s.n_envp, 2);
+	assert_string_equal(s.envp[0], "V3=x");
+	assert_string_equal(s.envp[1], "V4=x");
+	cs_core_strings_deinit(&s);
+	cs_mem_destroy(mem);
+	done(&o);
+	core_destroy(b);
+}
+
 /** Without the vector's copy in memory there are no arguments, and that is no damage. */
 static void partial_stack_not_saved(void **state)
 {
@@ -589,6 +617,7 @@ int main(void)
 		cmocka_unit_test(good_core_of_gdb),
 		cmocka_unit_test(good_core_of_aarch64),
 		cmocka_unit_test(good_arguments_and_environment),
+		cmocka_unit_test(good_environment_after_unsetenv),
 		cmocka_unit_test(partial_stack_not_saved),
 		cmocka_unit_test(partial_every_prefix),
 		cmocka_unit_test(partial_notes_that_end_early),
