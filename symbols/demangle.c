@@ -4,7 +4,7 @@
  * nothing of modules or addresses, and refuses to trust a name: symbol tables come from
  * files that a core chose.
  *
- * Three things in libiberty (2.40: cp-demangle.c, rust-demangle.c) are not bounded by the
+ * Four things in libiberty (2.40: cp-demangle.c, rust-demangle.c) are not bounded by the
  * length of the name, and each has its bound here:
  *
  * - Substitutions (S0_, T_, Rust's B0_) let 100 bytes stand for gigabytes of text. A
@@ -15,6 +15,7 @@
  * - d_find_pack() walks the whole expansion of a pack expansion's pattern and prints
  * nothing, so the bound on text never stops it. The tree is weighed first: see
  * tree_is_cheap().
+ * - Parsing backtracks within the type of a conversion operator: see parse_is_cheap().
  * - Parsing recurses once per type constructor, and printing takes an array of templates
  * times scopes from the stack. Long names are handled on a thread with a stack of known
  * size, and that product is bounded.
@@ -220,11 +221,47 @@ static bool tree_is_cheap(const struct demangle_component *root, const void *mem
 	return cheap;
 }
 
+/** Bytes of a template parameter with arguments of its own at @p ("T_I", "T0_I",
+ * "TL0__I"), or 0. */
+static size_t parameter_with_arguments(const char *p)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = 1;
+
+	if (*p != 'T')
+		return 0;
+	if (p[1] == 'L')
+		n += strcspn(p + n, "_") + 1;
+	if (strlen(p) <= n)
+		return 0;
+	n += strspn(p + n, digits);
+	return p[n] == '_' && p[n + 1] == 'I' ? n + 2 : 0;
+}
+
+/**
+ * True if parsing takes time in proportion to the name. Within a conversion operator's
+ * type the parser tries the arguments of a template parameter both as its own and as the
+ * operator's, each time anew: every such pair within another doubles the work
+ * (cplus_demangle_type(), the only place that backtracks).
+ */
+static bool parse_is_cheap(const char *symbol)
+{
+	const char *p = strstr(symbol, "cv");
+	size_t pairs = 0;
+
+	for (; p && *p; p++)
+		pairs += parameter_with_arguments(p) != 0;
+	return pairs <= CS_MAX_DEMANGLE_PAIRS;
+}
+
 static void demangle_cxx(struct job *job)
 {
+	struct demangle_component *tree;
 	void *mem = NULL;
-	struct demangle_component *tree =
-		cplus_demangle_v3_components(job->symbol, OPTIONS, &mem);
+
+	if (!parse_is_cheap(job->symbol))
+		return;
+	tree = cplus_demangle_v3_components(job->symbol, OPTIONS, &mem);
 
 	if (tree && tree_is_cheap(tree, mem, strlen(job->symbol)) && !setjmp(job->stop))
 		job->ok = cplus_demangle_print_callback(OPTIONS, tree, collect, job);

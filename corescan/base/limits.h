@@ -42,6 +42,7 @@
 #define CS_MAX_DEMANGLED 65536UL              /* bytes of a demangled name */
 #define CS_MAX_DEMANGLE_WEIGHT 65536          /* steps of one search for argument packs */
 #define CS_MAX_DEMANGLE_COPIES 32768UL        /* templates times scopes of one name: stack it takes */
+#define CS_MAX_DEMANGLE_PAIRS 8UL             /* places of one name that the parser tries twice */
 #define CS_MAX_NAME_NESTING 256UL             /* brackets within brackets in a demangled name */
 #define CS_MAX_INLINES 64UL                   /* inlined calls at one pc */
 #define CS_MAX_DIES 4194304UL                 /* debug information entries looked at for one address */

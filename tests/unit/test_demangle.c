@@ -148,6 +148,27 @@ static void bombs_that_print_nothing_are_left_alone(void **state)
 	}
 }
 
+static void bombs_in_the_parser_are_left_alone(void **state)
+{
+	/* operator T<operator T<...>>: each level is parsed twice */
+	static const char *const links[] = {"cvT_I", "cvT_IN1a", "cvPKT0_IT_I"};
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		char text[1024] = "_ZN1a";
+
+		for (int k = 0; k < 40; k++)
+			strcat(text, links[i]);
+		strcat(text, "iEEEv");
+		assert_refused_quickly(*state, text);
+	}
+}
+
+static void a_template_conversion_is_demangled(void **state)
+{
+	assert_string_equal(cs_demangle(*state, "_ZN1acvT_IiEEv"),
+			    "a::operator int<int>()");
+}
+
 /** @head and tuples of two back references to the tuple before: 2^levels leaves. */
 static void rust_doubling(const char *head, int levels, char *out)
 {
@@ -313,6 +334,8 @@ int main(void)
 		cmocka_unit_test(names_are_interned_and_valid_utf8),
 		cmocka_unit_test(bombs_of_text_are_left_alone),
 		cmocka_unit_test(bombs_that_print_nothing_are_left_alone),
+		cmocka_unit_test(bombs_in_the_parser_are_left_alone),
+		cmocka_unit_test(a_template_conversion_is_demangled),
 		cmocka_unit_test(rust_bombs_are_left_alone),
 		cmocka_unit_test(deep_names_do_not_exhaust_the_stack),
 		cmocka_unit_test(long_real_names_are_demangled),
