@@ -274,6 +274,21 @@ static bool compile_cfa(struct cs_cfi *cfi, Dwarf_Frame *frame, struct cs_cfi_ro
 	return row->cfa_ops != NULL;
 }
 
+/**
+ * True if libdw took DW_CFA_AARCH64_negate_ra_state, which every function that signs its return address has
+ * and which moves nothing, for the DW_CFA_GNU_window_save of SPARC with the same number (0x2d): registers 8
+ * to 15 are in those 16 above, the others saved in a row from the CFA up. libdw 0.188: libdw/cfi.c. No table
+ * of a signing machine says the like: it saves below the CFA.
+ */
+static bool is_window_save(const struct cs_arch *arch, unsigned reg, const struct rule *rule)
+{
+	if (!arch->pac_masks[0] || reg < 8)
+		return false;
+	if (reg < 16)
+		return rule->kind == RULE_REGISTER && rule->offset == reg + 16;
+	return rule->kind == RULE_AT_CFA && rule->offset == (reg - 16) * 8;
+}
+
 /** Where register @reg of the caller is. False: no memory. */
 static bool compile_register(struct cs_cfi *cfi, Dwarf_Frame *frame, unsigned reg,
 			     struct draft *draft)
@@ -285,8 +300,16 @@ static bool compile_register(struct cs_cfi *cfi, Dwarf_Frame *frame, unsigned re
 
 	if (dwarf_frame_register(frame, (int)reg, mem, &ops, &n) != 0)
 		return true; /* unknown */
-	if (n)
-		return compile_rule(cfi, reg, ops, n, draft);
+	if (n) {
+		const struct rule *rule = &draft->rules[draft->row.n_rules];
+
+		if (!compile_rule(cfi, reg, ops, n, draft))
+			return false;
+		if (!is_window_save(arch, reg, rule))
+			return true;
+		draft->row.n_rules--;
+		ops = NULL;
+	}
 	/*
 	 * What the tables leave open is the ABI's to say, and libdw 0.188 has x86-64's wrong: it keeps
 	 * rax and loses rbx (backends/x86_64_cfi.c names register 0 where it means rbx, 3).

@@ -48,10 +48,8 @@ def test_through_a_callback_of_the_c_library(recipes, corescan, flags):
     report = report_of(recipes, corescan, flags, "crash.c", "noreturn")
     assert report["crash"]["signal"] == "SIGABRT"
     thread = report["threads"][0]
-    wanted = ["never_back", "compare", "qsort", "die_callback", "main", "_start"]
-    if "-static" in flags:
-        wanted.remove("qsort")  # its name there is that of one of its aliases
-    assert in_order(functions(thread), wanted), functions(thread)
+    names = functions(thread)
+    assert in_order(names, ["never_back", "compare", "die_callback", "main", "_start"]), names
     assert thread["stop"] == "bottom"
 
 
@@ -75,8 +73,8 @@ def test_threads(recipes, corescan, flags):
         assert in_order(names, ["descend", "park"]), names
         assert thread["stop"] == "bottom"
         waits |= {n for n in names if n and n.startswith("wait_")}
-    # The last two of eight wait in the C library without a function of ours.
-    assert waits == {"wait_cond", "wait_until", "wait_read", "wait_sleep", "wait_poll", "wait_select"}
+    # wait_select() ends in a tail call, and two of eight wait without a function of ours.
+    assert waits == {"wait_cond", "wait_until", "wait_read", "wait_sleep", "wait_poll"}
 
 
 def test_another_program_is_refused(recipes, corescan):
