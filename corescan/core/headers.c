@@ -79,26 +79,63 @@ static struct cs_error *check_machine(struct cs_core *core, const struct ehdr *e
 			    core->file->path, name ? name : "unknown", e->machine);
 }
 
+/** Note how far the file should reach; a sum that wraps cannot be true and does not count. */
+static void expect(struct cs_core *core, uint64_t offset, uint64_t size)
+{
+	uint64_t end;
+
+	if (size && !__builtin_add_overflow(offset, size, &end) && end > core->info.expected_bytes)
+		core->info.expected_bytes = end;
+}
+
+/**
+ * The kernel writes section 0 last, so a core that lost a few bytes has lost it; but the notes, its first
+ * segment, begin right behind the program headers (linux: fs/binfmt_elf.c, elf_core_dump). 0: not so here.
+ */
+static uint64_t count_up_to_notes(const struct cs_core *core, const struct ehdr *e)
+{
+	uint8_t bytes[PHDR_SIZE] = {0};
+	struct cs_buf b = cs_buf_of(bytes, sizeof(bytes));
+	uint64_t notes = 0, n;
+	uint32_t type = 0;
+
+	if (!cs_ok(cs_file_read(core->file, e->phoff, bytes, sizeof(bytes))))
+		return 0;
+	cs_buf_u32(&b, "p_type", &type);
+	cs_buf_skip(&b, 4, "p_flags");
+	cs_buf_u64(&b, "p_offset", &notes);
+	if (type != PT_NOTE || notes < e->phoff)
+		return 0;
+	n = (notes - e->phoff) / PHDR_SIZE;
+	return n >= PN_XNUM && n <= CS_MAX_SEGMENTS ? n : 0;
+}
+
 /** From 65,535 program headers on, the count is in sh_info of section 0 (PN_XNUM). */
 static struct cs_error *count_phdrs(struct cs_core *core, struct ehdr *e)
 {
 	uint8_t bytes[sizeof(Elf64_Shdr)] = {0};
 	struct cs_buf b = cs_buf_of(bytes, sizeof(bytes));
 	uint32_t info = 0;
+	uint64_t n;
 
 	e->n_phdrs = e->phnum;
 	if (e->phnum != PN_XNUM)
 		return NULL;
-	if (!cs_ok(cs_file_read(core->file, e->shoff, bytes, sizeof(bytes))) || !e->shoff) {
+	if (e->shoff && cs_ok(cs_file_read(core->file, e->shoff, bytes, sizeof(bytes)))) {
+		(void)cs_buf_seek(&b, offsetof(Elf64_Shdr, sh_info), "sh_info");
+		if (cs_buf_u32(&b, "sh_info", &info) && info >= PN_XNUM)
+			e->n_phdrs = info;
+		return NULL;
+	}
+	expect(core, e->shoff, sizeof(bytes));
+	n = count_up_to_notes(core, e);
+	if (n)
+		e->n_phdrs = n;
+	else
 		cs_diag(core->diags, CS_SEVERITY_ERROR, "core", "phnum-unreadable", 0,
 			"e_phnum says that section 0 holds the number of segments, but e_shoff (%#llx) "
 			"is not readable: only the first 65,535 are used",
 			(unsigned long long)e->shoff);
-		return NULL;
-	}
-	(void)cs_buf_seek(&b, offsetof(Elf64_Shdr, sh_info), "sh_info");
-	if (cs_buf_u32(&b, "sh_info", &info) && info >= PN_XNUM)
-		e->n_phdrs = info;
 	return NULL;
 }
 
@@ -135,15 +172,6 @@ static struct cs_error *read_ehdr(struct cs_core *core, struct ehdr *e)
 		return cs_error_new(CS_ERR_FORMAT,
 				    "%s: e_phnum is 0: a core without segments holds nothing", path);
 	return count_phdrs(core, e);
-}
-
-/** Note how far the file should reach; a sum that wraps cannot be true and does not count. */
-static void expect(struct cs_core *core, uint64_t offset, uint64_t size)
-{
-	uint64_t end;
-
-	if (size && !__builtin_add_overflow(offset, size, &end) && end > core->info.expected_bytes)
-		core->info.expected_bytes = end;
 }
 
 static struct cs_error *add_load(struct cs_core *core, const Elf64_Phdr *p)

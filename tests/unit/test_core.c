@@ -492,7 +492,26 @@ static void good_70000_segments(void **state)
 	assert_true(o.info->complete);
 	assert_int_equal(o.target->regions[0].start, 0x2000);
 	done(&o);
+	core_destroy(b);
+}
+
+/** Section 0 is the last thing the kernel writes: without it, the notes' place tells the number. */
+static void partial_70000_segments_without_section_0(void **state)
+{
+	struct core_builder *b = core_create(X86_64);
+	struct opened o;
+
+	(void)state;
+	core_prstatus(b, &(struct core_thread){.tid = 41, .signo = 11});
+	for (uint64_t i = 0; i < 70000; i++)
+		core_load(b, (i + 1) * 0x2000, 4, "x", 1, 0x1000);
 	core_poke(b, 40, UINT64_MAX - 4, 8); /* e_shoff */
+	open_good(b, &o);
+	assert_int_equal(o.target->n_regions, 70000);
+	assert_int_equal(o.target->n_threads, 1);
+	assert_false(has_diag(&o, "phnum-unreadable", "e_shoff"));
+	done(&o);
+	core_poke(b, core_phdr_offset(b, 0) + 8, 64, 8); /* p_offset: the notes are elsewhere */
 	open_good(b, &o);
 	assert_int_equal(o.target->n_regions, 65534); /* the first 65,535 headers, one is PT_NOTE */
 	assert_true(has_diag(&o, "phnum-unreadable", "e_shoff"));
@@ -627,6 +646,7 @@ int main(void)
 		cmocka_unit_test(bad_other_notes_too_short),
 		cmocka_unit_test(bad_segments_overlap_wrap_and_lie),
 		cmocka_unit_test(good_70000_segments),
+		cmocka_unit_test(partial_70000_segments_without_section_0),
 		cmocka_unit_test(partial_too_many_threads),
 		cmocka_unit_test(partial_no_threads),
 		cmocka_unit_test(unsupported_header),
