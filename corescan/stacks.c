@@ -9,6 +9,7 @@
 #include "stacks.h"
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "symbols/symbolize.h"
 #include "unwind/fold.h"
 
@@ -179,6 +180,22 @@ static size_t frames_of_raw(const struct build *b, const struct cs_raw_frame *f)
 	return f->signal ? 1 : 1 + location_of(b, f)->n_inlines;
 }
 
+/** What an address without module is: code made at run time, data, a mapped file, or nothing. */
+static const char *place_of(const struct build *b, uint64_t pc)
+{
+	const struct cs_region *region = cs_mem_region(b->scene->mem, pc);
+	const struct cs_mapping *file = cs_mem_mapping(b->scene->mem, pc);
+	bool executable = region && region->prot & CS_PROT_EXEC;
+	char *path;
+
+	if (!region && !file)
+		return "not mapped";
+	if (!file)
+		return executable ? "code made at run time" : "memory without code";
+	path = cs_text_utf8(b->scene->arena, file->path, strlen(file->path));
+	return path && executable ? path : "data of a mapped file";
+}
+
 /** Write the model's frames for raw frame @f to @out: its inlined calls, innermost first, then itself. */
 static size_t frames_write(const struct build *b, const struct cs_raw_frame *f,
 			   struct cs_frame *out)
@@ -190,6 +207,7 @@ static size_t frames_write(const struct build *b, const struct cs_raw_frame *f,
 		.address = f->pc,
 		.module = l->module,
 		.module_offset = l->module ? f->pc - l->module->bias : 0,
+		.place = l->module ? NULL : place_of(b, f->pc),
 	};
 	size_t n = 0;
 

@@ -9,10 +9,22 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define MIN_WIDTH                                                                        \
 	60 /* a narrower window wraps lines itself, better than we would cut them */
+
+/** Each module keeps its file open, and large processes have more than the usual soft limit of 1,024. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
 
 void cs_output_prepare_process(void)
 {
@@ -23,6 +35,7 @@ void cs_output_prepare_process(void)
 		    open("/dev/null", O_RDONLY) < 0)
 			_exit(CS_EXIT_NOTHING);
 	signal(SIGPIPE, SIG_IGN);
+	raise_file_limit();
 }
 
 static bool wants_color(const struct cs_cli *cli, int fd)

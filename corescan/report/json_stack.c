@@ -57,6 +57,8 @@ static json_t *frame_json(struct cs_json *j, const struct cs_frame *f)
 		cs_json_set(j, o, "offset", json_null());
 	if (f->module)
 		cs_json_set_hex(j, o, "module_offset", f->module_offset);
+	else if (f->place)
+		cs_json_set_text(j, o, "place", f->place);
 	if (f->kind == CS_FRAME_GAP)
 		cs_json_set(j, o, "address", json_null());
 	else

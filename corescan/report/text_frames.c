@@ -59,12 +59,17 @@ static void put_nearest(struct cs_text *t, const struct cs_frame *f)
 static void put_nameless(struct cs_text *t, const struct cs_frame *f)
 {
 	put_module_offset(t, f);
-	if (!f->module)
-		cs_text_styled(t, CS_STYLE_DIM, " (in no module)");
-	else if (f->function)
+	if (!f->module) {
+		cs_text_style(t, CS_STYLE_DIM);
+		cs_text_printf(t, " (");
+		cs_text_put_cut(t, f->place ? f->place : "in no module", MAX_NAME);
+		cs_text_printf(t, ")");
+		cs_text_plain(t);
+	} else if (f->function) {
 		put_nearest(t, f);
-	else
+	} else {
 		cs_text_styled(t, CS_STYLE_DIM, " (no symbol)");
+	}
 }
 
 /* "at file:line" fits, or is shortened from the left; false when there is no source. */

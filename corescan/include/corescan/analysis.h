@@ -147,6 +147,7 @@ struct cs_frame {
 	bool nearest;           /* address lies outside the symbol: only the closest name before it */
 	const struct cs_module *module; /* NULL: no module there */
 	uint64_t module_offset; /* address - module->bias */
+	const char *place;      /* what lies at an address in no module: "not mapped", ...; else NULL */
 	const char *file;       /* source file as the debug info names it */
 	uint32_t line;          /* 0: unknown */
 	uint32_t column;
