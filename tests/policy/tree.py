@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What every policy check shares: the list of files, C without its comments, and how to report.
 
-A check is a module with `check(root, ...)` that returns complaints, "path:line: what is wrong";
-it exits with 0 (nothing found), 1 (complaints) or 77 (a tool that it needs is not installed: skipped).
+A check is a module with `check(root, ...)` that returns complaints, "path:line: what is wrong"; it
+exits with 0 (nothing found), 1 (complaints) or 77 (a tool that it needs is missing: skipped).
 """
 import os
 import pathlib
