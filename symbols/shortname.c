@@ -264,6 +264,8 @@ static bool step(struct parse *s, const char *start)
 
 	if (n) {
 		s->p += n;
+		s->bad |=
+			is_word(*s->p); /* a tag ends a name: no name goes on behind it */
 		return true;
 	}
 	/* After parameters comes what is local to the function, or nothing; "f(int)g" is
@@ -297,6 +299,12 @@ static bool step(struct parse *s, const char *start)
 		s->p++;
 		s->after_parameters = false;
 		return true;
+	case '[':
+	case ']':
+	case '}':
+	case '>': /* of nothing that is known here */
+		s->bad = true;
+		return false;
 	case 'o':
 		if (operator_at(start, s->p)) {
 			take_operator(s, start);

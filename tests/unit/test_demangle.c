@@ -316,6 +316,9 @@ static void short_names(void **state)
 		{"operator", "operator"},
 		{"a operator ", "a operator "},
 		{"f(int)operator delete[]", "f(int)operator delete[]"},
+		{"[ab[abi:]i:]cc", "[ab[abi:]i:]cc"},
+		{"ope[abi:x]rator<(int)", "ope[abi:x]rator<(int)"},
+		{"A::f[abi:cxx11]<int, int>(int)", "A::f<...>"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
