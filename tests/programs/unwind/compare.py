@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare raw stacks of real cores with gdb's, and with the order in which the program made its calls.
+"""Compare raw stacks of real cores with gdb's, and with the order in which the program made its
+calls.
 
 compare.py STACKS_PROGRAM PROGRAMS_FOLDER [CASE...]
 
-Each case runs a program that dies, takes the core that the kernel wrote (or that gdb's gcore took), and
-holds every thread's pcs against `thread apply all bt`. Where gdb is known to be wrong (a smashed stack,
-code without tables) only the program's own call order counts. Exit status 77: no core could be written.
+Each case runs a program that dies, takes the core that the kernel wrote (or that gdb's gcore
+took), and holds every thread's pcs against `thread apply all bt`. Where gdb is known to be wrong
+(a smashed stack, code without tables) only the program's own call order counts. Exit status 77: no
+core could be written.
 """
 
 import os
@@ -38,7 +40,9 @@ class Thread(NamedTuple):
 
 
 class Case(NamedTuple):
-    """`order`: functions that must occur in this order, innermost first; `gdb`: pcs must equal gdb's."""
+    """`order`: functions that must occur in this order, innermost first; `gdb`: pcs must equal
+    gdb's.
+    """
 
     name: str
     program: str
@@ -82,11 +86,19 @@ scene("parked", ["parked_1", "run", "main"], gcore=True)
 scene("vfork", ["die", "vfork_1", "run", "main"])
 for _variant in VARIANTS:
     # The overwritten return addresses are lost; gdb prints 0x41... as frames.
-    SCENES.append(Case(f"smash-{_variant}", f"scenes_{_variant}", ["smash"],
-                       ["die", "smash_3", "smash_2", "run", "main"], gdb=False, trust="scan"))
+    SCENES.append(
+        Case(
+            f"smash-{_variant}",
+            f"scenes_{_variant}",
+            ["smash"],
+            ["die", "smash_3", "smash_2", "run", "main"],
+            gdb=False,
+            trust="scan",
+        )
+    )
 
-# Executables without any table: frame pointers, where they are kept. The compiler gives die() no frame of
-# its own, so its caller is not in the chain.
+# Executables without any table: frame pointers, where they are kept. The compiler gives die() no
+# frame of its own, so its caller is not in the chain.
 FP_ORDERS = {
     "alloca": ["die", "alloca_1", "run", "main"],
     "handler": ["die", "handler_1", "run", "main"],
@@ -95,27 +107,58 @@ FP_ORDERS = {
 for _name, _order in FP_ORDERS.items():
     SCENES.append(Case(f"{_name}-fp", "scenes_fp", [_name], _order, gdb=False, trust="fp"))
 # Without frame pointers the scan finds the callers, among stale addresses.
-SCENES.append(Case("tail-bare", "scenes_bare", ["tail"], ["die", "tail_3", "tail_1", "main"],
-                   gdb=False, trust="scan"))
+SCENES.append(
+    Case(
+        "tail-bare",
+        "scenes_bare",
+        ["tail"],
+        ["die", "tail_3", "tail_1", "main"],
+        gdb=False,
+        trust="scan",
+    )
+)
 # Only .debug_frame.
-SCENES.append(Case("alloca-debugframe", "scenes_debugframe", ["alloca"],
-                   ["die", "alloca_2", "alloca_1", "run", "main"], trust="cfi"))
+SCENES.append(
+    Case(
+        "alloca-debugframe",
+        "scenes_debugframe",
+        ["alloca"],
+        ["die", "alloca_2", "alloca_1", "run", "main"],
+        trust="cfi",
+    )
+)
 SCENES.append(Case("plt", "plt", [], ["plt_1", "main"]))
-SCENES.append(Case("jit-frame", "jit", ["frame"], ["jit_callee", "", "jit_caller", "main"],
-                   gdb=False, trust="fp"))
-SCENES.append(Case("jit-bare", "jit", ["bare"], ["jit_callee", "", "jit_caller", "main"],
-                   gdb=False, trust="scan"))
+SCENES.append(
+    Case(
+        "jit-frame",
+        "jit",
+        ["frame"],
+        ["jit_callee", "", "jit_caller", "main"],
+        gdb=False,
+        trust="fp",
+    )
+)
+SCENES.append(
+    Case(
+        "jit-bare",
+        "jit",
+        ["bare"],
+        ["jit_callee", "", "jit_caller", "main"],
+        gdb=False,
+        trust="scan",
+    )
+)
 # aarch64 under qemu-user, whose cores list no files; with signed return addresses gdb 13 is lost.
 for _variant in ("aarch64", "aarch64_pac"):
     for _name, _order in {
-            "deep": ["die"] + ["deep_1"] * 80001 + ["run", "main"],
-            "alloca": ["die", "alloca_2", "alloca_1", "run", "main"],
-            "tail": ["die", "tail_3", "tail_1", "run", "main"],
-            "noreturn": ["noreturn_2", "noreturn_1", "run", "main"],
-            "null_call": ["null_call_1", "run", "main"],
-            "handler": ["die", "on_signal", "handler_1", "run", "main"],
-            "altstack": ["on_fault", "die", "altstack_1", "run", "main"],
-            "nested": ["die", "on_second", "on_first", "nested_1", "run", "main"],
+        "deep": ["die"] + ["deep_1"] * 80001 + ["run", "main"],
+        "alloca": ["die", "alloca_2", "alloca_1", "run", "main"],
+        "tail": ["die", "tail_3", "tail_1", "run", "main"],
+        "noreturn": ["noreturn_2", "noreturn_1", "run", "main"],
+        "null_call": ["null_call_1", "run", "main"],
+        "handler": ["die", "on_signal", "handler_1", "run", "main"],
+        "altstack": ["on_fault", "die", "altstack_1", "run", "main"],
+        "nested": ["die", "on_second", "on_first", "nested_1", "run", "main"],
     }.items():
         SCENES.append(Case(f"{_name}-{_variant}", f"scenes_{_variant}", [_name], _order, gdb=False))
 SCENES.append(Case("many", "many", ["100"], ["main"]))
@@ -131,15 +174,18 @@ def run_program(program: Path, args: List[str], folder: Path) -> Path:
     emulator = ["qemu-aarch64"] if "aarch64" in program.name else []
     if emulator and not shutil.which(emulator[0]):
         raise LookupError("qemu-aarch64 is not installed")
-    done = subprocess.run([*emulator, program, *args], cwd=folder, stderr=subprocess.DEVNULL,
-                          check=False, timeout=120)
+    done = subprocess.run(
+        [*emulator, program, *args], cwd=folder, stderr=subprocess.DEVNULL, check=False, timeout=120
+    )
     if done.returncode >= 0:
         raise AssertionError(f"{program.name} ended with status {done.returncode}, not by a signal")
     # qemu writes the core of the program, and the kernel one of qemu.
     cores = [p for p in folder.iterdir() if p.name.startswith("qemu_" if emulator else "core")]
     if not cores:
-        raise LookupError("the system wrote no core file into the working folder: see "
-                          "/proc/sys/kernel/core_pattern")
+        raise LookupError(
+            "the system wrote no core file into the working folder: see "
+            "/proc/sys/kernel/core_pattern"
+        )
     return cores[0]
 
 
@@ -148,8 +194,13 @@ def run_gcore(program: Path, args: List[str], folder: Path) -> Path:
     with subprocess.Popen([program, *args], cwd=folder, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"parked\n"
-        done = subprocess.run(["gcore", "-o", folder / "core", str(process.pid)],
-                              capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            ["gcore", "-o", folder / "core", str(process.pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         process.kill()
     core = folder / f"core.{process.pid}"
     if not core.exists():
@@ -168,30 +219,51 @@ def read_stacks(tool: Path, core: Path, mask: Optional[int]) -> List[Thread]:
         elif words[0] == "interrupted":
             threads[-1].interrupted.append((int(words[1]), int(words[3])))
         else:
-            threads[-1].frames.append(Frame(int(words[0], 16), words[1], words[2], words[3],
-                                            int(words[4], 16)))
+            threads[-1].frames.append(
+                Frame(int(words[0], 16), words[1], words[2], words[3], int(words[4], 16))
+            )
     return threads
 
 
 def gdb_stacks(program: Path, core: Path) -> Dict[int, List[int]]:
-    """tid -> pcs. Inlined frames share the next frame's pc; tail call frames are gdb's reconstruction of
-    functions that have left the stack: neither has a frame of its own, so both are left out."""
-    code = ("import gdb\n"
-            "for t in gdb.selected_inferior().threads():\n"
-            "    t.switch()\n"
-            "    f = gdb.newest_frame()\n"
-            "    pcs = []\n"
-            "    while f is not None:\n"
-            "        if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): pcs.append(f.pc())\n"
-            "        try: f = f.older()\n"
-            "        except gdb.error: f = None\n"
-            "    print('stack', t.ptid[1], *('%x' % p for p in pcs))\n")
+    """tid -> pcs. Inlined frames share the next frame's pc; tail call frames are gdb's
+    reconstruction of functions that have left the stack: neither has a frame of its own, so both
+    are left out."""
+    code = (
+        "import gdb\n"
+        "for t in gdb.selected_inferior().threads():\n"
+        "    t.switch()\n"
+        "    f = gdb.newest_frame()\n"
+        "    pcs = []\n"
+        "    while f is not None:\n"
+        "        if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): pcs.append(f.pc())\n"
+        "        try: f = f.older()\n"
+        "        except gdb.error: f = None\n"
+        "    print('stack', t.ptid[1], *('%x' % p for p in pcs))\n"
+    )
     script = core.parent / "stacks.py"
     script.write_text(code)
-    out = subprocess.run(["gdb", "-nx", "-batch", "-ex", "set auto-load off",
-                          "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",
-                          "-ex", f"source {script}", str(program), str(core)],
-                         capture_output=True, text=True, check=False, timeout=300).stdout
+    out = subprocess.run(
+        [
+            "gdb",
+            "-nx",
+            "-batch",
+            "-ex",
+            "set auto-load off",
+            "-ex",
+            "set backtrace past-main on",
+            "-ex",
+            "set backtrace past-entry on",
+            "-ex",
+            f"source {script}",
+            str(program),
+            str(core),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    ).stdout
     stacks = {}
     for line in out.splitlines():
         if line.startswith("stack "):
@@ -206,8 +278,9 @@ class Symbols:
     def __init__(self, program: Path) -> None:
         self.path = os.path.realpath(program)
         self.table = []
-        out = subprocess.run(["nm", "-S", "--defined-only", program], capture_output=True, text=True,
-                             check=True).stdout
+        out = subprocess.run(
+            ["nm", "-S", "--defined-only", program], capture_output=True, text=True, check=True
+        ).stdout
         for line in out.splitlines():
             words = line.split()
             if len(words) == 4 and words[2] in "tTwW":
@@ -230,8 +303,10 @@ def check_order(names: List[str], order: List[str]) -> None:
         while at < len(names) and names[at] != want:
             at += 1
         if at == len(names):
-            raise AssertionError(f"{want or 'a frame outside the program'} is missing or out of order in "
-                                 f"{names[:12]} ... {names[-6:]}")
+            raise AssertionError(
+                f"{want or 'a frame outside the program'} is missing or out of order in "
+                f"{names[:12]} ... {names[-6:]}"
+            )
         at += 1
 
 
@@ -244,10 +319,14 @@ def check_gdb(threads: List[Thread], stacks: Dict[int, List[int]]) -> None:
             continue
         for i, (a, b) in enumerate(zip(ours + [0] * len(theirs), theirs)):
             if a != b:
-                raise AssertionError(f"thread {thread.tid}: frame {i} of {len(ours)} is {a:#x}, in gdb "
-                                     f"{b:#x} of {len(theirs)}; stop {thread.stop}")
-        raise AssertionError(f"thread {thread.tid}: {len(ours)} frames, gdb has {len(theirs)}: "
-                             f"{[hex(p) for p in ours[len(theirs):]]}")
+                raise AssertionError(
+                    f"thread {thread.tid}: frame {i} of {len(ours)} is {a:#x}, in gdb "
+                    f"{b:#x} of {len(theirs)}; stop {thread.stop}"
+                )
+        raise AssertionError(
+            f"thread {thread.tid}: {len(ours)} frames, gdb has {len(theirs)}: "
+            f"{[hex(p) for p in ours[len(theirs):]]}"
+        )
 
 
 def check(case: Case, tool: Path, programs: Path, folder: Path) -> None:
