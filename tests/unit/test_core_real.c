@@ -10,91 +10,28 @@
 #include <cmocka.h>
 
 #include "core/core.h"
+#include "core_process.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 3
-
-/** What the process writes of itself before it dies. */
-struct said {
-	int32_t pid, crashing_tid;
-	int32_t tids[THREADS];
-	uint64_t fault;
-	uint64_t code_begin, code_end; /* the page from which crash() runs */
-	uint64_t sp; /* near the crashing thread's */
-};
-
 static struct said *shared;
-static pthread_barrier_t barrier;
-
-static void *wait_forever(void *arg)
-{
-	shared->tids[*(int *)arg] = gettid();
-	pthread_barrier_wait(&barrier);
-	for (;;)
-		pause();
-	return NULL;
-}
-
-/** A load from shared->fault at a known place: code in a page of its own, called with rdi or x0. */
-static void crash(void)
-{
-#if defined(__x86_64__)
-	static const uint8_t code[] = {0x48, 0x8b, 0x07, 0xc3}; /* mov (%rdi),%rax; ret */
-#else
-	static const uint8_t code[] = {0x00, 0x00, 0x40, 0xf9, 0xc0, 0x03, 0x5f, 0xd6};
-#endif
-	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	memcpy(page, code, sizeof(code));
-	__builtin___clear_cache((char *)page, (char *)page + sizeof(code));
-	shared->code_begin = (uintptr_t)page;
-	shared->code_end = shared->code_begin + sizeof(code);
-	shared->sp = (uintptr_t)__builtin_frame_address(0);
-	((void (*)(uint64_t))page)(shared->fault);
-}
-
-/** The process that dies or waits: this program again, with the descriptor of the shared page. */
-__attribute__((noreturn)) static void child_main(int fd, bool dies)
-{
-	static int numbers[THREADS] = {0, 1, 2};
-	pthread_t thread;
-
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	pthread_barrier_init(&barrier, NULL, THREADS + 1);
-	for (int i = 0; i < THREADS; i++)
-		pthread_create(&thread, NULL, wait_forever, &numbers[i]);
-	pthread_barrier_wait(&barrier);
-	shared->crashing_tid = gettid();
-	shared->pid = getpid();
-	shared->fault = 0x123456;
-	if (dies)
-		crash();
-	for (;;)
-		pause();
-}
 
 /** @folder gets the core; the process's own words are in shared. */
 static pid_t start(const char *folder, bool dies)
 {
 	static const char *const env[] = {"RANK=3", "EMPTY=", "TEXT=a b=c", NULL};
 	int fd = memfd_create("said", 0);
-	char number[16], exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char number[16];
 	pid_t pid;
 
-	assert_true(n > 0 && ftruncate(fd, 4096) == 0);
-	exe[n] = 0;
+	assert_int_equal(ftruncate(fd, 4096), 0);
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	snprintf(number, sizeof(number), "%d", fd);
 	pid = fork();
@@ -104,7 +41,7 @@ static pid_t start(const char *folder, bool dies)
 
 		setrlimit(RLIMIT_CORE, &all);
 		if (chdir(folder) == 0)
-			execve(exe, (char **)argv, (char **)env);
+			execve(CORE_PROCESS, (char **)argv, (char **)env);
 		_exit(99);
 	}
 	close(fd);
@@ -188,7 +125,7 @@ static void check_common(struct opened *o, const char *verb)
 	assert_true(cs_core_auxv(o->core, 9, &entry)); /* AT_ENTRY */
 	m = cs_mem_mapping(o->mem, entry);
 	assert_non_null(m);
-	assert_non_null(strstr(m->path, "test_core_real"));
+	assert_non_null(strstr(m->path, "core_process"));
 }
 
 static void output_of(const char *command, char *out, size_t size)
@@ -316,14 +253,12 @@ static void core_of_gdb(void **state)
 	remove_folder(folder);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(core_of_the_kernel),
 		cmocka_unit_test(core_of_gdb),
 	};
 
-	if (argc == 5)
-		child_main(atoi(argv[2]), !strcmp(argv[1], "die"));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
