@@ -22,6 +22,9 @@ DEFAULT_FILTER = 0x33
 
 Core = collections.namedtuple("Core", "path executable pid folder")
 
+# How many cores of each kind were made: a run in which one kind is missing proves less than it seems to.
+MADE = collections.Counter()
+
 
 class Unavailable(Exception):
     """The machine lacks what a recipe needs; the text says what."""
@@ -108,10 +111,12 @@ def start(command, folder, dump_filter, env=None, **options):
 
 
 def new_core(folder, before, command, pid, status):
+    """The core that the kernel has written."""
     made = files_in(folder) - before
     cores = [p for p in made if "core" in p.name] or list(made)
     if len(cores) != 1:
         raise Unavailable(f"{command[0]} ended with {status} and left {len(cores)} core files")
+    MADE["kernel-core"] += 1
     return Core(cores[0], pathlib.Path(command[0]), pid, pathlib.Path(folder))
 
 
@@ -179,6 +184,7 @@ def by_gcore(command, folder, env=None):
             process.kill()
     if not path.is_file() or not path.stat().st_size:
         raise Unavailable(f"gcore: {run.stdout.strip().splitlines()[-1:]}")
+    MADE["gcore"] += 1
     return Core(path, pathlib.Path(command[0]), process.pid, pathlib.Path(folder))
 
 
@@ -194,6 +200,7 @@ def by_gdb_after_crash(command, folder, env=None):
     )
     if not path.is_file():
         raise Unavailable(f"generate-core-file: {run.stdout.strip().splitlines()[-1:]}")
+    MADE["gdb"] += 1
     return Core(path, pathlib.Path(command[0]), None, pathlib.Path(folder))
 
 
@@ -278,6 +285,7 @@ def by_qemu(command, folder, limit=60):
     made = [p for p in files_in(folder) - before if p.name.startswith("qemu_")]
     if len(made) != 1:
         raise Unavailable(f"qemu-aarch64 ended with {status} and left {len(made)} qemu_*.core files")
+    MADE["aarch64"] += 1
     return Core(made[0], pathlib.Path(command[0]), process.pid, pathlib.Path(folder))
 
 

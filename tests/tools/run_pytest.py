@@ -34,6 +34,9 @@ class Count:
 def main():
     count = Count()
     status = pytest.main(["-q", "-rs", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[count])
+    made = getattr(sys.modules.get("cores"), "MADE", None)
+    if made:  # for check_skips.py
+        print("cores made:", ", ".join(f"{kind} {n}" for kind, n in sorted(made.items())))
     if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not count.ran:
         return SKIPPED
     return int(status)
