@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 #define CS_MAX_SEGMENTS 4194304UL             /* program headers of one core */
-#define CS_MAX_NOTE_BYTES (64UL << 20)        /* bytes of one core's notes */
+#define CS_MAX_NOTE_BYTES (64UL << 20)        /* bytes of one note that is read */
+#define CS_MAX_NOTES 1048576UL                /* notes of one core */
 #define CS_MAX_THREADS 65536UL                /* threads of one process */
 #define CS_MAX_MAPPINGS 1048576UL             /* entries of NT_FILE */
 #define CS_MAX_MODULES 16384UL                /* modules of one process, and link map entries */

@@ -36,6 +36,7 @@ struct cs_core {
 	CS_VEC(struct cs_thread_info) thread_infos;
 	CS_VEC(struct cs_core_thread) threads; /* same indices as thread_infos */
 	CS_VEC(struct cs_auxv_entry) auxv;
+	size_t n_notes;      /* read so far, of all segments */
 	bool thread_dropped; /* the thread of the last NT_PRSTATUS is beyond the limit */
 	bool limit_said;     /* a limit on notes has its diagnostic */
 	char *mapping_names; /* owned; what mappings[].path points into */

@@ -15,6 +15,8 @@
 #define NT_ARM_PAC_MASK 0x406
 #endif
 
+#define NOTE_WINDOW (256UL << 10) /* bytes of notes in memory at a time */
+
 struct note {
 	uint32_t type;
 	const char *name; /* NUL-terminated within namesz, or "" */
@@ -254,24 +256,22 @@ static struct cs_error *read_note(struct cs_core *core, const struct note *n, bo
 	}
 }
 
-static struct cs_error *read_segment(struct cs_core *core, const struct cs_note_segment *s)
+/**
+ * Read the notes that lie wholly in @b. Its position is then where the next one begins, and its `bad` the
+ * field of that one that does not fit.
+ */
+static struct cs_error *read_window(struct cs_core *core, struct cs_buf *b, size_t align)
 {
-	CS_CLEANUP(cs_freep) uint8_t *bytes = NULL;
-	uint64_t have = s->offset < core->file->size ? core->file->size - s->offset : 0;
-	uint64_t asked = CS_MIN(s->size, CS_MAX_NOTE_BYTES);
-	size_t want = (size_t)CS_MIN(asked, have), got;
-	enum cs_step step;
-	struct note n;
-	struct cs_buf b;
+	for (; core->n_notes < CS_MAX_NOTES; core->n_notes++) {
+		const uint8_t *begin = b->pos;
+		struct cs_error *err;
+		struct note n;
 
-	bytes = malloc(want + 1);
-	if (!bytes)
-		return &cs_nomem;
-	CS_TRY(cs_file_read_some(core->file, s->offset, bytes, want, &got));
-	b = cs_buf_of(bytes, got);
-	while ((step = note_next(&b, (size_t)s->align, &n)) == CS_STEP_ITEM) {
-		struct cs_error *err = read_note(core, &n, !core->info.writer);
-
+		if (note_next(b, align, &n) != CS_STEP_ITEM) {
+			b->pos = begin;
+			return NULL;
+		}
+		err = read_note(core, &n, !core->info.writer);
 		if (err && cs_error_code(err) != CS_ERR_LIMIT)
 			return err;
 		if (!core->limit_said) /* every further note of the kind runs into it again */
@@ -280,10 +280,49 @@ static struct cs_error *read_segment(struct cs_core *core, const struct cs_note_
 			cs_error_destroy(err);
 		core->limit_said |= err != NULL;
 	}
-	if (step == CS_STEP_BAD || got < s->size)
+	return NULL;
+}
+
+/**
+ * Read the notes of @s through a window, for those of thousands of threads are tens of MB, vector registers
+ * that nobody asks for above all. The window grows where one note alone does not fit.
+ */
+static struct cs_error *read_segment(struct cs_core *core, const struct cs_note_segment *s)
+{
+	uint64_t have = s->offset < core->file->size ? core->file->size - s->offset : 0;
+	uint64_t size = CS_MIN(s->size, have), at = 0;
+	size_t window = NOTE_WINDOW, got;
+	const char *bad = NULL;
+
+	while (at < size) {
+		size_t want = (size_t)CS_MIN(size - at, window);
+		CS_CLEANUP(cs_freep) uint8_t *bytes = malloc(want);
+		struct cs_buf b;
+		bool last;
+
+		if (!bytes)
+			return &cs_nomem;
+		CS_TRY(cs_file_read_some(core->file, s->offset + at, bytes, want, &got));
+		b = cs_buf_of(bytes, got);
+		CS_TRY(read_window(core, &b, (size_t)s->align));
+		if (core->n_notes >= CS_MAX_NOTES)
+			break;
+		bad = b.bad;
+		last = got < want || got == size - at;
+		/* Windows begin at notes, which are aligned; padding may lie behind the window's end. */
+		at = CS_MIN(size, (at + cs_buf_offset(&b) + s->align - 1) & ~(s->align - 1));
+		if (last || (b.pos == b.start && window >= CS_MAX_NOTE_BYTES))
+			break;
+		if (b.pos == b.start)
+			window = CS_MIN(window * 4, CS_MAX_NOTE_BYTES);
+	}
+	if (core->n_notes >= CS_MAX_NOTES)
+		cs_diag(core->diags, CS_SEVERITY_ERROR, "core", "note-limit", 0,
+			"more than %lu notes: the rest is not read", CS_MAX_NOTES);
+	else if (bad || at < s->size)
 		cs_diag(core->diags, CS_SEVERITY_ERROR, "core", "notes-damaged", 0,
-			"the notes end early: %s at byte %zu of %llu in the PT_NOTE segment; what came "
-			"before it is used", b.bad ? b.bad : "the file ends", cs_buf_offset(&b),
+			"the notes end early: %s at byte %llu of %llu in the PT_NOTE segment; what came "
+			"before it is used", bad ? bad : "the file ends", (unsigned long long)at,
 			(unsigned long long)s->size);
 	return NULL;
 }
@@ -318,7 +357,7 @@ static void settle_process(struct cs_core *core)
 struct cs_error *cs_core_read_notes(struct cs_core *core)
 {
 	core->target.machine = core->arch->machine;
-	for (size_t i = 0; i < core->note_segments.n; i++)
+	for (size_t i = 0; i < core->note_segments.n && core->n_notes < CS_MAX_NOTES; i++)
 		CS_TRY(read_segment(core, &core->note_segments.v[i]));
 	settle_mappings(core);
 	settle_process(core);

@@ -519,6 +519,67 @@ static void partial_70000_segments_without_section_0(void **state)
 	core_destroy(b);
 }
 
+/** More notes than fit into any one read, of sizes that put the windows' ends everywhere. */
+static void good_notes_of_80_megabytes(void **state)
+{
+	static const char *const path[] = {"/usr/bin/prog"};
+	struct core_builder *b = core_create(X86_64);
+	static char filler[4096];
+	struct opened o;
+
+	(void)state;
+	for (int i = 0; i < 25000; i++) {
+		core_prstatus(b, &(struct core_thread){.tid = i + 1, .signo = 11, .pc = 0x1000U + (unsigned)i});
+		core_note(b, "LINUX", 0x202, filler, 2800 + (size_t)i % 41);
+	}
+	core_note(b, "LINUX", 0x999, filler, sizeof(filler));
+	core_files(b, 0x400000, path, 1);
+	open_good(b, &o);
+	assert_int_equal(o.diags.list.n, 0);
+	assert_int_equal(o.target->n_threads, 25000);
+	for (size_t i = 0; i < 25000; i++) {
+		struct cs_regs regs;
+
+		assert_int_equal(o.target->threads[i].tid, i + 1);
+		assert_null(o.target->ops->registers(o.target, i, &regs));
+		assert_int_equal(regs.value[16], 0x1000 + i);
+	}
+	assert_string_equal(o.target->mappings[0].path, path[0]);
+	done(&o);
+	core_destroy(b);
+}
+
+/** One note that is larger than the window, and a segment that is all notes of nothing. */
+static void partial_large_and_empty_notes(void **state)
+{
+	struct core_builder *b = core_create(X86_64);
+	uint8_t *zeroes = calloc(1, 13UL << 20);
+	struct opened o;
+
+	(void)state;
+	assert_non_null(zeroes);
+	core_note(b, "CORE", 0x999, zeroes, (3UL << 20) + 1);
+	core_prstatus(b, &(struct core_thread){.tid = 41, .signo = 11});
+	open_good(b, &o);
+	assert_int_equal(o.diags.list.n, 0);
+	assert_int_equal(o.target->n_threads, 1);
+	done(&o);
+	core_destroy(b);
+
+	b = core_create(X86_64);
+	core_prstatus(b, &(struct core_thread){.tid = 41, .signo = 11});
+	core_note_bytes(b, zeroes, 12 * (CS_MAX_NOTES - 2));
+	core_prstatus(b, &(struct core_thread){.tid = 42, .signo = 11});
+	core_prstatus(b, &(struct core_thread){.tid = 43, .signo = 11});
+	open_good(b, &o);
+	assert_int_equal(o.target->n_threads, 2);
+	assert_true(has_diag(&o, "note-limit", "notes"));
+	assert_int_equal(o.diags.list.n, 1);
+	done(&o);
+	core_destroy(b);
+	free(zeroes);
+}
+
 /** Beyond the limit: the mark comes once, and what was dropped does not speak for what was kept. */
 static void partial_too_many_threads(void **state)
 {
@@ -647,6 +708,8 @@ int main(void)
 		cmocka_unit_test(bad_segments_overlap_wrap_and_lie),
 		cmocka_unit_test(good_70000_segments),
 		cmocka_unit_test(partial_70000_segments_without_section_0),
+		cmocka_unit_test(good_notes_of_80_megabytes),
+		cmocka_unit_test(partial_large_and_empty_notes),
 		cmocka_unit_test(partial_too_many_threads),
 		cmocka_unit_test(partial_no_threads),
 		cmocka_unit_test(unsupported_header),
