@@ -112,7 +112,8 @@ static void aarch64_offsets_are_the_headers(void **state)
 		skip();
 	f = fdopen(mkstemp(path), "w");
 	assert_non_null(f);
-	fprintf(f, "#include <stddef.h>\n#include <signal.h>\n#include <sys/procfs.h>\n#include <ucontext.h>\n"
+	fprintf(f, "#include <stddef.h>\n#include <signal.h>\n"
+		   "#include <sys/procfs.h>\n#include <ucontext.h>\n"
 		   "#define SAME(a, b) _Static_assert((a) == (b), #a)\n"
 		   "SAME(sizeof(struct elf_prstatus), %u);\n"
 		   "SAME(offsetof(struct elf_prstatus, pr_cursig), %u);\n"

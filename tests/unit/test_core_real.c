@@ -145,8 +145,8 @@ static void check_against_readelf(const struct opened *o, const char *path)
 	char command[4200], *at = out;
 	size_t n = 0;
 
-	snprintf(command, sizeof(command), "eu-readelf -n %s 2>/dev/null | grep -E '^ *info.si_signo|^ *pid:'",
-		 path);
+	snprintf(command, sizeof(command),
+		 "eu-readelf -n %s 2>/dev/null | grep -E '^ *info.si_signo|^ *pid:'", path);
 	output_of(command, out, sizeof(out));
 	while ((at = strstr(at, "info.si_signo"))) {
 		char *pid = strstr(at, "pid:");
@@ -233,8 +233,9 @@ static void core_of_gdb(void **state)
 	for (int i = 0; i < 1000 && !((volatile struct said *)shared)->fault; i++)
 		usleep(10000);
 	snprintf(path, sizeof(path), "%s/gcore", folder);
-	snprintf(command, sizeof(command), "gdb -nx -q -batch -p %d -ex 'generate-core-file %s' >/dev/null 2>&1",
-		 pid, path);
+	snprintf(command, sizeof(command),
+		 "gdb -nx -q -batch -p %d -ex 'generate-core-file %s' >/dev/null 2>&1", pid,
+		 path);
 	if (system(command) != 0 || access(path, R_OK)) {
 		print_message("no core: gdb may not attach to a process\n");
 		kill(pid, SIGKILL);
