@@ -18,6 +18,32 @@ struct ehdr {
 	uint64_t n_phdrs; /* phnum, or the count in section 0 */
 };
 
+/** Files that people take for cores, or give instead of one; what to do with each. */
+static struct cs_error *not_elf(const char *path, const uint8_t *head, size_t n)
+{
+	static const struct {
+		const char *magic, *what;
+	} kinds[] = {
+		{"ProblemType:", "an apport report: run `apport-unpack FILE DIR` and give DIR/CoreDump"},
+		{"MDMP", "a minidump, not an ELF core: use minidump-2-core or lldb"},
+		{"#!", "a script: give the core file that its interpreter left"},
+		{"PK\3\4", "a zip archive: unpack it and give the core in it"},
+		{"KDUMP   ", "a dump of a kernel: use crash or drgn"},
+	};
+
+	for (size_t i = 0; i < CS_COUNT(kinds); i++) {
+		size_t len = strlen(kinds[i].magic);
+
+		if (n >= len && !memcmp(head, kinds[i].magic, len))
+			return cs_error_new(CS_ERR_UNSUPPORTED, "%s: is not a core but %s", path,
+					    kinds[i].what);
+	}
+	return cs_error_new(CS_ERR_UNSUPPORTED,
+			    "%s: is not a core: it does not begin with an ELF header (e_ident); give "
+			    "the core file, compressed or not",
+			    path);
+}
+
 static struct cs_error *not_a_core(const char *path, const uint8_t *head, size_t n)
 {
 	if (n == 0)
@@ -25,10 +51,7 @@ static struct cs_error *not_a_core(const char *path, const uint8_t *head, size_t
 				    "%s: is empty: the core was not written; run `corescan doctor`",
 				    path);
 	if (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0)
-		return cs_error_new(CS_ERR_UNSUPPORTED,
-				    "%s: is not a core: it does not begin with an ELF header "
-				    "(e_ident); give the core file, compressed or not",
-				    path);
+		return not_elf(path, head, n);
 	if (n < sizeof(Elf64_Ehdr))
 		return cs_error_new(CS_ERR_FORMAT,
 				    "%s: ends at byte %zu, inside the ELF header; get a complete copy",
@@ -73,6 +96,11 @@ static struct cs_error *check_machine(struct cs_core *core, const struct ehdr *e
 	core->arch = cs_arch_find(e->machine);
 	if (core->arch)
 		return NULL;
+	if (e->machine == EM_CUDA)
+		return cs_error_new(CS_ERR_UNSUPPORTED,
+				    "%s: is a core of a GPU (e_machine %u, NVIDIA CUDA), not of a process: "
+				    "use cuda-gdb with `target cudacore`",
+				    core->file->path, e->machine);
 	return cs_error_new(CS_ERR_UNSUPPORTED,
 			    "%s: is a core of a %s process (e_machine %u): only x86_64 and aarch64 "
 			    "are supported; use gdb-multiarch",

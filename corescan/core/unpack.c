@@ -162,16 +162,38 @@ static struct cs_error *copy_stream(struct spool *s)
 	}
 }
 
+/**
+ * Let libarchive use the filters that it has the code for. For one that it was built without it would run a
+ * program ("zstd -d"), and says so by ARCHIVE_WARN when asked; nothing is run here. Such a stream is taken
+ * for a plain one, and is refused as no core.
+ */
+static struct cs_error *add_filters(struct archive *a)
+{
+	static int (*const filters[])(struct archive *) = {
+		archive_read_support_filter_gzip, archive_read_support_filter_xz,
+		archive_read_support_filter_zstd, archive_read_support_filter_lz4,
+		archive_read_support_filter_bzip2};
+
+	for (size_t i = 0; i < CS_COUNT(filters); i++) {
+		struct archive *probe = archive_read_new();
+		bool built_in;
+
+		if (!probe)
+			return &cs_nomem;
+		built_in = filters[i](probe) == ARCHIVE_OK;
+		archive_read_free(probe);
+		if (built_in && filters[i](a) != ARCHIVE_OK)
+			return &cs_nomem;
+	}
+	return NULL;
+}
+
 static struct cs_error *archive_begin(struct spool *s)
 {
 	s->archive = archive_read_new();
 	if (!s->archive)
 		return &cs_nomem;
-	archive_read_support_filter_gzip(s->archive);
-	archive_read_support_filter_xz(s->archive);
-	archive_read_support_filter_zstd(s->archive);
-	archive_read_support_filter_lz4(s->archive);
-	archive_read_support_filter_bzip2(s->archive);
+	CS_TRY(add_filters(s->archive));
 	archive_read_support_format_raw(s->archive);
 	archive_read_support_format_empty(s->archive);
 	if (archive_read_open_fd(s->archive, s->in, READ_BLOCK) != ARCHIVE_OK)

@@ -529,7 +529,8 @@ static void good_notes_of_80_megabytes(void **state)
 
 	(void)state;
 	for (int i = 0; i < 25000; i++) {
-		core_prstatus(b, &(struct core_thread){.tid = i + 1, .signo = 11, .pc = 0x1000U + (unsigned)i});
+		core_prstatus(b, &(struct core_thread){
+					 .tid = i + 1, .signo = 11, .pc = 0x1000U + (unsigned)i});
 		core_note(b, "LINUX", 0x202, filler, 2800 + (size_t)i % 41);
 	}
 	core_note(b, "LINUX", 0x999, filler, sizeof(filler));
@@ -636,6 +637,7 @@ static void unsupported_header(void **state)
 		{16, 0xff00, 2, CS_ERR_UNSUPPORTED, "e_type"},
 		{18, 21, 2, CS_ERR_UNSUPPORTED, "ppc64"},
 		{18, 22, 2, CS_ERR_UNSUPPORTED, "s390"},
+		{18, 190, 2, CS_ERR_UNSUPPORTED, "cuda-gdb"},
 		{18, 40000, 2, CS_ERR_UNSUPPORTED, "e_machine 40000"},
 		{54, 32, 2, CS_ERR_FORMAT, "e_phentsize"},
 		{56, 0, 2, CS_ERR_FORMAT, "e_phnum"},
@@ -653,6 +655,16 @@ static void unsupported_header(void **state)
 
 static void unsupported_files(void **state)
 {
+	static const struct {
+		const char *bytes, *word;
+	} others[] = {
+		{"#!/bin/sh\n", "a script"},
+		{"ProblemType: Crash\nArchitecture: amd64\n", "apport-unpack"},
+		{"MDMP\x93\xa7", "a minidump"},
+		{"PK\3\4 zip", "a zip archive"},
+		{"Fatal Python error: Aborted\n", "does not begin with an ELF header"},
+		{"M", "does not begin with an ELF header"},
+	};
 	char folder[] = "/tmp/corescan-core.XXXXXX", path[64];
 
 	(void)state;
@@ -670,8 +682,11 @@ static void unsupported_files(void **state)
 	rmdir(folder);
 	refused(core_path_of("", 0, path), CS_ERR_FORMAT, "is empty");
 	core_path_close(path);
-	refused(core_path_of("#!/bin/sh\n", 10, path), CS_ERR_UNSUPPORTED, "not a core");
-	core_path_close(path);
+	for (size_t i = 0; i < CS_COUNT(others); i++) {
+		refused(core_path_of(others[i].bytes, strlen(others[i].bytes), path), CS_ERR_UNSUPPORTED,
+			others[i].word);
+		core_path_close(path);
+	}
 }
 
 static void unsupported_not_readable(void **state)
