@@ -22,15 +22,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TORCH = """
-import os, torch
-torch.set_num_threads(96)
-x = torch.randn(2048, 2048)
-x @ x
-os.abort()
-"""
+sys.path.insert(0, str(ROOT / "tests/cores"))
 
-
+import cores  # noqa: E402  (found by the line above)
 class Unavailable(Exception):
     """What a part of the benchmark needs is not on this machine."""
 
@@ -97,17 +91,18 @@ def frames_of(thread):
 
 
 def frames_printed(tool, text):
-    """gdb's number includes inlined calls, which it prints like frames."""
+    """gdb's number includes inlined calls, which it prints like frames, and pystack's Python's."""
     if tool == "corescan":
         return sum(map(frames_of, json.loads(text)["threads"]))
-    return sum(1 for line in text.splitlines() if line.lstrip().startswith("#"))
+    marks = ("(C) ", "(Python) ") if tool == "pystack" else "#"
+    return sum(1 for line in text.splitlines() if line.lstrip().startswith(marks))
 
 
 def commands(corescan, core, program):
     found = {"corescan": [str(corescan), "--json", str(core)]}
     if shutil.which("eu-stack"):
         found["eu-stack"] = ["eu-stack", "--core", str(core), "--executable", str(program)]
-    if shutil.which("pystack"):
+    if shutil.which("pystack") and "python" in str(program):  # it refuses all others
         found["pystack"] = ["pystack", "core", "--native-all", str(core), str(program)]
     if shutil.which("gdb"):
         every = "thread apply all bt"
@@ -163,7 +158,7 @@ def bench_torch(args):
     python = args.python
     if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode:
         raise Unavailable(f"{python} has no torch (Debian: python3-torch)")
-    core = make_core([python, "-c", TORCH], args.cache, "torch.core")
+    core = make_core([python, "-c", cores.TORCH], args.cache, "torch.core")
     result = compare(args, core, os.path.realpath(python), args.runs)
     text = Stopwatch(args.cache).run([str(args.corescan), "--json", str(core)])[3]
     report = json.loads(text)

@@ -257,6 +257,23 @@ def of_python(python, folder, dump_filter=DEFAULT_FILTER):
     return by_kernel([python, "-c", PYTHON_THREADS], folder, dump_filter)
 
 
+TORCH = """
+import os, torch
+torch.set_num_threads(96)
+x = torch.randn(2048, 2048)
+x @ x
+os.abort()
+"""
+
+
+def of_torch(folder, python="/usr/bin/python3"):
+    """A core of CPU PyTorch (Debian: python3-torch) with its OpenMP threads."""
+    probe = subprocess.run([python, "-c", "import torch"], capture_output=True, check=False)
+    if probe.returncode:
+        raise Unavailable(f"{python} has no torch (Debian: python3-torch)")
+    return by_kernel([python, "-c", TORCH], folder)
+
+
 def need_aarch64():
     need("aarch64-linux-gnu-gcc", "qemu-aarch64")
     if not SYSROOT_AARCH64.is_dir():
