@@ -302,7 +302,7 @@ static size_t python_assignment(const char *text, const char *key, const char **
 
 /**
  * torch keeps its version in no library, but in version.py beside them. It is read only
- * where the library of that installation is the very one that the core has.
+ * where the library of that installation passes for the one that the core has.
  */
 static void torch_version_file(struct versions *v, const char *file, size_t folder_len)
 {
@@ -337,7 +337,8 @@ static void torch_version(struct versions *v)
 	for (size_t i = 0; i < count; i++) {
 		struct cs_module *m = cs_mod_public(cs_modules_at(v->scene->modules, i));
 
-		if (!m->file || m->file_state != CS_FILE_VERIFIED)
+		/* A file that is used: PyPI's wheels have no build ids, theirs is never verified. */
+		if (!m->file)
 			continue;
 		for (size_t k = 0; k < CS_COUNT(places); k++) {
 			const char *at = strstr(m->file, places[k]);
