@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Recipes of real cores: programs of our own, built, run, and dumped by the kernel, gdb or qemu.
 
-No core is kept in the tree: each is made where and when it is needed. What a recipe needs and does not find
-raises Unavailable with the reason, and the caller skips.
+No core is kept in the tree: each is made where and when it is needed. What a recipe needs and does
+not find raises Unavailable with the reason, and the caller skips.
 """
 import collections
 import os
@@ -22,7 +22,8 @@ DEFAULT_FILTER = 0x33
 
 Core = collections.namedtuple("Core", "path executable pid folder")
 
-# How many cores of each kind were made: a run in which one kind is missing proves less than it seems to.
+# How many cores of each kind were made: a run in which one kind is missing proves less than it
+# seems to.
 MADE = collections.Counter()
 
 
@@ -301,7 +302,9 @@ def by_qemu(command, folder, limit=60):
         process.kill()
     made = [p for p in files_in(folder) - before if p.name.startswith("qemu_")]
     if len(made) != 1:
-        raise Unavailable(f"qemu-aarch64 ended with {status} and left {len(made)} qemu_*.core files")
+        raise Unavailable(
+            f"qemu-aarch64 ended with {status} and left {len(made)} qemu_*.core files"
+        )
     MADE["aarch64"] += 1
     return Core(made[0], pathlib.Path(command[0]), process.pid, pathlib.Path(folder))
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """compare_gdb.py CORE EXECUTABLE: the frames of corescan's report beside those of gdb.
 
-Frames are compared by pc and by the name in the symbol tables. Inlined calls are left out on both sides: they
-are no frames of the stack but what the line tables say about one. So are the tail calls that gdb deduces from
-call sites: they had no frame of their own, are no return addresses, and are counted apart. Names are taken for
-equal only where they are spelled alike or where both name the same address of the module (an alias). A name that
-corescan marks as merely the nearest is no name, unless gdb passes the same one off as the function. All else is
-a difference, and has a reason.
+Frames are compared by pc and by the name in the symbol tables. Inlined calls are left out on both
+sides: they are no frames of the stack but what the line tables say about one. So are the tail
+calls that gdb deduces from call sites: they had no frame of their own, are no return addresses,
+and are counted apart. Names are taken for equal only where they are spelled alike or where both
+name the same address of the module (an alias). A name that corescan marks as merely the nearest is
+no name, unless gdb passes the same one off as the function. All else is a difference, and has a
+reason.
 """
 import bisect
 import collections
@@ -59,7 +60,15 @@ def frames_of_gdb(core, executable, limit=200):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "frames")
         run = subprocess.run(
-            ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load no"]
+            [
+                "gdb",
+                "-nx",
+                "-batch",
+                "-iex",
+                "set debuginfod enabled off",
+                "-iex",
+                "set auto-load no",
+            ]
             + ["-x", str(HERE / "gdb_frames.py"), str(executable), str(core)],
             env={**os.environ, "CORESCAN_GDB_FRAMES": str(out)},
             stdin=subprocess.DEVNULL,
@@ -265,7 +274,9 @@ def compare_core(corescan, core, executable, options=()):
 def show(frame):
     if frame is None:
         return "-"
-    return f"{frame.pc or 0:#x} {frame.name}" + (f" ({frame.kind})" if frame.kind != "native" else "")
+    return f"{frame.pc or 0:#x} {frame.name}" + (
+        f" ({frame.kind})" if frame.kind != "native" else ""
+    )
 
 
 def lines_of(label, result, most=12):

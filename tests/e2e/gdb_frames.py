@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside gdb: writes, one JSON object a line, the frames of each thread of the core it has open.
+"""Runs inside gdb: writes the frames of each thread of the core it has open, an object a line.
 
 They go to the file that CORESCAN_GDB_FRAMES names, so that nothing else gdb says is mixed in.
 """
@@ -12,7 +12,7 @@ KINDS = {gdb.SIGTRAMP_FRAME: "signal", gdb.TAILCALL_FRAME: "tail"}
 
 
 def in_symbol_table(function):
-    """What the symbol table calls the start of a function whose debug information has no such name."""
+    """What the symbol table calls a function whose debug information has no such name."""
     said = gdb.execute(f"info symbol {int(function.value().address):#x}", to_string=True)
     return None if said.startswith("No symbol") else said.split(" in section ")[0].strip()
 
@@ -39,14 +39,20 @@ def frames_of(frame):
 
 
 def main():
-    for setting in ("backtrace past-main on", "backtrace limit unlimited", "print demangle off",
-                    "print asm-demangle off"):
+    for setting in (
+        "backtrace past-main on",
+        "backtrace limit unlimited",
+        "print demangle off",
+        "print asm-demangle off",
+    ):
         gdb.execute("set " + setting)
     with open(os.environ["CORESCAN_GDB_FRAMES"], "w", encoding="utf-8") as out:
         for thread in gdb.selected_inferior().threads():
             thread.switch()
             frames = list(frames_of(gdb.newest_frame()))
-            out.write(json.dumps({"lwp": thread.ptid[1] or thread.ptid[0], "frames": frames}) + "\n")
+            out.write(
+                json.dumps({"lwp": thread.ptid[1] or thread.ptid[0], "frames": frames}) + "\n"
+            )
 
 
 main()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cores of aarch64 programs on this host, written by qemu-aarch64, with the libraries of a cross toolchain.
+"""Cores of aarch64 programs on this host, written by qemu-aarch64, with the libraries of a cross
+toolchain.
 
-gdb of the host reads no aarch64, so the ground truth is what the programs call. These cores have no NT_FILE note
-and no page of the program's file, which is why the program is named with --exe.
+gdb of the host reads no aarch64, so the ground truth is what the programs call. These cores have
+no NT_FILE note and no page of the program's file, which is why the program is named with --exe.
 """
 import cores
 import pytest

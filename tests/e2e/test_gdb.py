@@ -19,16 +19,29 @@ PYTHONS = cores.pythons()
 def test_comparison_sees_what_differs():
     """A comparison that calls everything equal would pass all that follows."""
     frame = compare_gdb.Frame
-    gdb = {1: [frame(1, "a", "native"), frame(9, "t", "tail"), frame(2, None, "native"), frame(3, "c", "signal")]}
+    gdb = {
+        1: [
+            frame(1, "a", "native"),
+            frame(9, "t", "tail"),
+            frame(2, None, "native"),
+            frame(3, "c", "signal"),
+        ]
+    }
     same = [frame(1, "a", "native"), frame(2, "n", "native", nearest=True), frame(3, "s", "signal")]
     assert compare_gdb.compare(gdb, {1: same}).share() == 1.0
     for ours, reason in (
         ([same[0]._replace(pc=8), *same[1:]], "another pc"),
         ([same[0]._replace(name="b"), *same[1:]], "another name"),
         ([same[0]._replace(name=None), *same[1:]], "no name in corescan"),
-        ([same[0]._replace(nearest=True, name="b"), *same[1:]], "only the nearest name in corescan"),
+        (
+            [same[0]._replace(nearest=True, name="b"), *same[1:]],
+            "only the nearest name in corescan",
+        ),
         ([same[0], same[1]._replace(nearest=False), same[2]], "no name in gdb"),
-        ([*same[:2], same[2]._replace(kind="native")], "only one takes it for a signal handler's frame"),
+        (
+            [*same[:2], same[2]._replace(kind="native")],
+            "only one takes it for a signal handler's frame",
+        ),
         (same[:2], "corescan stops early"),
         (same[1:], "only gdb has this frame"),
         ([*same, frame(4, "d", "native")], "gdb stops early"),
@@ -73,10 +86,15 @@ def test_deaths(recipes, check, kind):
     check(recipes.crash(kind), kind)
 
 
-@pytest.mark.parametrize("flags", (["-O0"], ["-O3", "-fno-omit-frame-pointer"], ["-s"], ["-no-pie", "-g0"]))
+@pytest.mark.parametrize(
+    "flags", (["-O0"], ["-O3", "-fno-omit-frame-pointer"], ["-s"], ["-no-pie", "-g0"])
+)
 def test_builds(recipes, check, flags):
     program = recipes.program("crash.c", *flags, name="crash" + "".join(flags))
-    check(recipes.by_kernel([program, "noreturn"], recipes.new("build")), f"noreturn {' '.join(flags)}")
+    check(
+        recipes.by_kernel([program, "noreturn"], recipes.new("build")),
+        f"noreturn {' '.join(flags)}",
+    )
 
 
 @pytest.mark.parametrize("dump_filter", (cores.DEFAULT_FILTER, cores.FULL, 0x1))
@@ -90,7 +108,9 @@ def test_killed_from_outside(recipes, check):
 
 
 def test_gcore(recipes, check):
-    check(recipes.by_gcore([recipes.program("threads.c"), 24, "wait"], recipes.new("gcore")), "gcore")
+    check(
+        recipes.by_gcore([recipes.program("threads.c"), 24, "wait"], recipes.new("gcore")), "gcore"
+    )
 
 
 def test_gdb_after_crash(recipes, check):
@@ -108,7 +128,9 @@ def test_cplusplus(recipes, check, arguments, flags):
 
 def test_dlopen(recipes, check):
     library = recipes.build_library("plugin.c", recipes.folder, name="libplugin.so")
-    check(recipes.by_kernel([recipes.program("loader.c"), library], recipes.new("dlopen")), "dlopen")
+    check(
+        recipes.by_kernel([recipes.program("loader.c"), library], recipes.new("dlopen")), "dlopen"
+    )
 
 
 def test_many_mappings(recipes, check):

@@ -45,7 +45,9 @@ def test_equal_stacks_are_folded(report):
 
 def test_frames_are_those_of_gdb(core, corescan, tables):
     try:
-        result = compare_gdb.compare_core(corescan.path, core.path, os.path.realpath(core.executable))
+        result = compare_gdb.compare_core(
+            corescan.path, core.path, os.path.realpath(core.executable)
+        )
     except compare_gdb.NoGroundTruth as reason:
         pytest.skip(str(reason))
     lines = list(compare_gdb.lines_of("torch", result))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cores that were cut off: at each 2 % of its length a report, never with fewer frames than eu-stack finds."""
+"""Cores that were cut off: at each 2 % of its length a report, never with fewer frames than
+eu-stack finds.
+"""
 import re
 import shutil
 import subprocess
@@ -57,10 +59,15 @@ def test_each_two_percent(recipes, corescan, tables, dump_filter):
         part = cut(core, size * percent // 100)
         report = corescan.report(part, statuses=(1,))
         assert report["input"]["complete"] is False
-        assert any(d["severity"] == "error" and d["code"] == "core-truncated" for d in report["diagnostics"])
+        assert any(
+            d["severity"] == "error" and d["code"] == "core-truncated"
+            for d in report["diagnostics"]
+        )
         mine, peer = frames_of_report(report), frames_of_eu_stack(part, core.executable)
         for tid, count in peer.items():
-            assert mine.get(tid, 0) >= count, f"{percent} %: thread {tid}: {mine.get(tid)} < {count} of eu-stack"
+            assert (
+                mine.get(tid, 0) >= count
+            ), f"{percent} %: thread {tid}: {mine.get(tid)} < {count} of eu-stack"
         ours, theirs = ours + sum(mine.values()), theirs + sum(peer.values())
         more += sum(mine.values()) > sum(peer.values())
     tables.append(
