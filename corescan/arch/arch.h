@@ -66,6 +66,12 @@ struct cs_arch {
 	 */
 	bool (*call_target)(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret);
 
+	/**
+	 * True if the @n bytes end with the C library's clone or clone3 system call. A thread whose pc is
+	 * there and whose return value (register 0 in DWARF's numbers) is 0 has not begun to run.
+	 */
+	bool (*after_clone)(const uint8_t *bytes, size_t n);
+
 	/** Code of the kernel's signal return trampoline, at the pc of a signal frame. */
 	const uint8_t *sigreturn_code;
 	unsigned sigreturn_len;

@@ -109,6 +109,19 @@ static bool is_entry(const struct cs_unwinder *u, uint64_t pc)
 	       pc - (ehdr.e_entry + cs_mod_public(mod)->bias) < 64;
 }
 
+/** A thread that clone() has made and that has not run yet: its stack is empty. */
+static bool is_newborn(const struct walk *w)
+{
+	const struct cs_arch *arch = w->u->arch;
+	uint8_t bytes[8];
+	uint64_t returned;
+
+	return w->at.exact && cs_regs_get(&w->at.regs, 0, &returned) && returned == 0 &&
+	       cs_mem_read_some(w->u->mem, w->at.pc - sizeof(bytes), bytes, sizeof(bytes)) ==
+		       sizeof(bytes) &&
+	       arch->after_clone(bytes, sizeof(bytes));
+}
+
 /** All zeroes where a caller should be is how a stack is begun (musl, makecontext, fibers). */
 static bool is_zero_bottom(const struct walk *w, const struct cs_caller *c)
 {
@@ -170,6 +183,8 @@ static enum cs_found step(struct walk *w, struct cs_caller *ret)
 	w->stop = CS_STOP_NO_UNWIND_INFO;
 	w->stop_address = w->at.pc;
 	w->rejected_cfa = 0;
+	if (w->at.known && !w->at.row && is_newborn(w))
+		return CS_FOUND_BOTTOM;
 	usable &= ~(w->at.known ? (unsigned)CS_STEPPER_NOWHERE
 				: CS_STEPPER_SIGFRAME | CS_STEPPER_CFI | CS_STEPPER_LIBUNWIND);
 	if (!w->at.signal || !cs_sigframe_at(u, w->at.pc))

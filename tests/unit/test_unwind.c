@@ -386,6 +386,38 @@ static void test_aarch64_null_call(void **state)
 }
 
 /* A million frames of a chain that never ends, within bounds and time. */
+/* A thread still in clone has no caller, though its stack may hold what looks like one. */
+static void test_newborn(void **state)
+{
+	static const uint8_t clone3[] = {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05};
+	struct world *w = *state;
+
+	fake_prot(w->target, CODE, CS_PROT_READ | CS_PROT_WRITE | CS_PROT_EXEC);
+	fake_poke(w->target, CODE + 0x200, clone3, sizeof(clone3));
+	put(w, STACK + 0x100, CODE + 4);
+	set_x86(w, CODE + 0x200 + sizeof(clone3), STACK + 0x100, 0);
+	cs_regs_set(&w->regs, 0, 0);
+	unwind(w, 0);
+	assert_int_equal(w->stack.n, 1);
+	assert_int_equal(w->stack.stop, CS_STOP_BOTTOM);
+}
+
+/* Its parent is at the same place with another value in rax, and does have a caller. */
+static void test_not_newborn(void **state)
+{
+	static const uint8_t clone3[] = {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05};
+	struct world *w = *state;
+
+	fake_prot(w->target, CODE, CS_PROT_READ | CS_PROT_WRITE | CS_PROT_EXEC);
+	fake_poke(w->target, CODE + 0x200, clone3, sizeof(clone3));
+	put(w, STACK + 0x100, CODE + 4);
+	set_x86(w, CODE + 0x200 + sizeof(clone3), STACK + 0x100, 0);
+	cs_regs_set(&w->regs, 0, 4242);
+	unwind(w, 0);
+	assert_int_equal(w->stack.n, 2);
+	expect(w, 1, CODE + 4, CS_TRUST_SCAN);
+}
+
 static void test_long_chain(void **state)
 {
 	struct world *w = *state;
@@ -419,6 +451,8 @@ int main(void)
 		cmocka_unit_test(test_aarch64_call_target),
 		cmocka_unit_test_setup_teardown(test_aarch64_without_mask, setup_aarch64, teardown),
 		cmocka_unit_test_setup_teardown(test_aarch64_null_call, setup_aarch64, teardown),
+		cmocka_unit_test_setup_teardown(test_newborn, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_newborn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_chain, setup, teardown),
 	};
 
