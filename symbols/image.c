@@ -155,6 +155,7 @@ Elf *cs_mod_elf(struct cs_mod *mod)
 		image->elf = elf_begin(mod->file->fd, ELF_C_READ_MMAP, NULL);
 	if (image->elf)
 		return image->elf;
+	/* No file, or one whose section headers libelf refuses: those of memory are left out. */
 	cs_mod_memory_image(mod, image);
 	mod->image_is_memory = image->elf != NULL;
 	return image->elf;

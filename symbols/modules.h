@@ -63,7 +63,10 @@ bool cs_mod_is_vdso(const struct cs_mod *mod);
  * neither is to be had. Owned by @mod.
  */
 Elf *cs_mod_elf(struct cs_mod *mod);
-/** True if cs_mod_elf() is a rebuilt image: no section headers, perhaps with holes. */
+/**
+ * True if cs_mod_elf() is a rebuilt image: no section headers, perhaps with holes. The module may have a
+ * file all the same, one that libelf refuses for its section headers.
+ */
 bool cs_mod_elf_is_memory(struct cs_mod *mod);
 
 /** The verified file's descriptor for streaming reads, or NULL (missing, memory image). */
