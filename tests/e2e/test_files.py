@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The right files, or none: programs and libraries that are gone, replaced, renamed, elsewhere, or no files at all.
+"""The right files, or none: programs and libraries that are gone, replaced, renamed, elsewhere, or
+no files at all.
 
-The process loads libplugin.so, whose plugin_entry() (exported) calls hidden_work() (only in the symbol table),
-which aborts. A second build of the library has other functions at the same addresses: to show one of those
-names would be the worst of all answers.
+The process loads libplugin.so, whose plugin_entry() (exported) calls hidden_work() (only in the
+symbol table), which aborts. A second build of the library has other functions at the same
+addresses: to show one of those names would be the worst of all answers.
 """
 import os
 import shutil
@@ -17,7 +18,8 @@ NEVER = {"plugin_wrong_name", "plugin_padding"}
 
 
 class Case:
-    """A core of loader and libplugin.so in a folder of its own, where a test may spoil the files."""
+    """A core of loader and libplugin.so in a folder of its own, where a test may spoil the files.
+    """
 
     def __init__(self, recipes, folder, dump_filter, *flags, arguments=()):
         self.recipes = recipes
@@ -47,9 +49,14 @@ def case(recipes):
     return make
 
 
-def functions(report):
-    """Names of the crashed thread's frames, and never one of the wrong library's."""
-    names = [f["function"] for f in report["threads"][0]["frames"] if not f.get("nearest")]
+def functions(report, but="libc.so.6"):
+    """Names of the crashed thread's frames, and never one of the wrong library's.
+
+    Those of the C library are left out: how many have a name depends on whether its separate debug
+    file (Debian: libc6-dbg) is installed.
+    """
+    frames = [f for f in report["threads"][0]["frames"] if f.get("module") != but]
+    names = [f["function"] for f in frames if not f.get("nearest")]
     assert not NEVER & set(names), names
     return names
 
@@ -72,7 +79,7 @@ def texts(report):
 def test_all_in_place(corescan, case):
     made = case()
     report = corescan.report(made.core.path)
-    assert ["abort", "hidden_work", "plugin_entry", "main"] == functions(report)[2:6]
+    assert ["hidden_work", "plugin_entry", "main"] == functions(report)[:3]
     for name, path in (("libplugin.so", made.plugin), ("loader", made.loader)):
         assert module(report, name)["file"] == "verified"
         assert module(report, name)["build_id"] == build_id(path)
@@ -107,12 +114,15 @@ def test_names_from_the_image_in_the_core(corescan, case, replaced):
 
 
 def test_replaced_library_in_gcore(recipes, corescan):
-    """gcore saves what the kernel leaves out; here the library stays mapped in a process that lives on."""
+    """gcore saves what the kernel leaves out; here the library stays mapped in a process that
+    lives on.
+    """
     folder = recipes.new("replaced-gcore")
     source = folder / "own.so"
     python = "/usr/bin/python3"
     recipes.build_library("plugin.c", folder, name="own.so")
-    text = f"import ctypes, time; ctypes.CDLL({str(source)!r}); print('ready', flush=True); time.sleep(9999)"
+    text = f"import ctypes, time; ctypes.CDLL({str(source)!r});"
+    text += "print('ready', flush=True); time.sleep(9999)"
     core = recipes.by_gcore([python, "-c", text], folder)
     recipes.build_library("plugin.c", folder, OTHER, name="other.so")
     os.replace(folder / "other.so", source)
@@ -146,7 +156,7 @@ def test_executable_given(corescan, case):
     report = corescan.report(made.core.path, "--exe", right)
     assert module(report, "loader")["file"] == "verified"
     assert module(report, "loader")["used_file"] == right
-    assert functions(report)[3:6] == ["hidden_work", "plugin_entry", "main"]
+    assert functions(report)[:3] == ["hidden_work", "plugin_entry", "main"]
 
 
 def test_wrong_executable_is_named_with_both_ids(recipes, corescan, case):
@@ -158,7 +168,7 @@ def test_wrong_executable_is_named_with_both_ids(recipes, corescan, case):
     assert build_id(wrong) in errors[0] and build_id(made.loader) in errors[0]
     # What is right is found all the same.
     assert module(report, "loader")["file"] == "verified"
-    assert functions(report)[3:6] == ["hidden_work", "plugin_entry", "main"]
+    assert functions(report)[:3] == ["hidden_work", "plugin_entry", "main"]
 
 
 def test_library_by_build_id_not_by_name(recipes, corescan, case):
@@ -171,7 +181,7 @@ def test_library_by_build_id_not_by_name(recipes, corescan, case):
     report = corescan.report(made.core.path, "--lib-path", folder)
     assert module(report, "libplugin.so")["file"] == "verified"
     assert module(report, "libplugin.so")["used_file"].endswith("nothing like it.bin")
-    assert functions(report)[3:6] == ["hidden_work", "plugin_entry", "main"]
+    assert functions(report)[:3] == ["hidden_work", "plugin_entry", "main"]
 
 
 def test_decoy_alone(recipes, corescan, case):
@@ -186,12 +196,16 @@ def test_decoy_alone(recipes, corescan, case):
 
 
 def test_sysroot_with_absolute_links(corescan, case):
-    """As in an image of a container: a folder links to /real, and that is below the root, not outside."""
+    """As in an image of a container: a folder links to /real, and that is below the root, not
+    outside.
+    """
     made = case()
     root = made.folder / "root"
     real = root / "real"
     real.mkdir(parents=True)
-    paths = [m["path"] for m in corescan.report(made.core.path)["modules"] if m["path"].startswith("/")]
+    paths = [
+        m["path"] for m in corescan.report(made.core.path)["modules"] if m["path"].startswith("/")
+    ]
     for path in paths:
         below = root / os.path.dirname(path).lstrip("/")
         below.mkdir(parents=True, exist_ok=True)
@@ -204,7 +218,7 @@ def test_sysroot_with_absolute_links(corescan, case):
         found = module(report, os.path.basename(path))
         assert found["file"] == "verified"
         assert found["used_file"].startswith(str(root))
-    assert functions(report)[3:6] == ["hidden_work", "plugin_entry", "main"]
+    assert functions(report)[:3] == ["hidden_work", "plugin_entry", "main"]
     assert functions(report)[-1] == "_start"
 
 
@@ -234,7 +248,7 @@ def test_paths_with_odd_characters(corescan, case, name):
     report = corescan.report(made.core.path)
     assert module(report, "loader")["file"] == module(report, "libplugin.so")["file"] == "verified"
     assert report["process"]["executable"] == str(made.loader)
-    assert functions(report)[3:6] == ["hidden_work", "plugin_entry", "main"]
+    assert functions(report)[:3] == ["hidden_work", "plugin_entry", "main"]
     assert name in corescan(made.core.path, "--modules").out or "\\" in name
 
 
@@ -245,7 +259,7 @@ def test_started_by_relative_path(recipes, corescan):
     report = corescan.report(core.path, cwd="/")
     assert module(report, "crash")["file"] == "verified"
     assert report["process"]["executable"] == str(folder / "crash")
-    assert functions(report)[:3] == ["die_null", "main", "__libc_start_call_main"]
+    assert functions(report)[:2] == ["die_null", "main"]
 
 
 def test_started_by_a_script(recipes, corescan):
@@ -266,7 +280,9 @@ def test_started_by_a_script(recipes, corescan):
 
 
 def test_library_in_memory(corescan, case):
-    """Loaded from a memfd: no file has it, and the path that the loader used leads somewhere else by now."""
+    """Loaded from a memfd: no file has it, and the path that the loader used leads somewhere else
+    by now.
+    """
     made = case(dump_filter=cores.FULL, arguments=("memfd",))
     report = corescan.report(made.core.path, timeout=20)
     found = [m for m in report["modules"] if "memfd:" in m["path"]]
@@ -314,7 +330,7 @@ def test_debug_file_by_build_id(corescan, case):
     core = rerun(made)
     assert "hidden_work" not in functions(corescan.report(core.path))
     report = corescan.report(core.path, "--debug-dir", debug)
-    assert functions(report)[3:6] == ["hidden_work", "plugin_entry", "main"]
+    assert functions(report)[:3] == ["hidden_work", "plugin_entry", "main"]
     assert module(report, "libplugin.so")["debug_file"].startswith(str(debug))
     assert [f for f in report["threads"][0]["frames"] if f["function"] == "hidden_work"][0]["line"]
 
@@ -336,16 +352,20 @@ def test_debug_file_by_debuglink(corescan, case, right):
 
 
 def test_mini_debug_information(corescan, case):
-    """.gnu_debugdata, as Fedora has it: the symbol table alone, in xz, in the stripped library itself."""
+    """.gnu_debugdata, as Fedora has it: the symbol table alone, in xz, in the stripped library
+    itself.
+    """
     if not shutil.which("xz"):
         pytest.skip("xz is not installed")
     made = case("-fno-reorder-blocks-and-partition")  # no .cold part, which has a name of its own
     mini = split_debug(made.plugin, made.folder / "mini")
-    subprocess.run(["objcopy", "-S", "-R", ".comment", "--keep-symbol=hidden_work", mini], check=True)
+    subprocess.run(
+        ["objcopy", "-S", "-R", ".comment", "--keep-symbol=hidden_work", mini], check=True
+    )
     subprocess.run(["xz", "--check=crc32", mini], check=True)
     subprocess.run(["objcopy", f"--add-section=.gnu_debugdata={mini}.xz", made.plugin], check=True)
     report = corescan.report(rerun(made).path)
-    assert functions(report)[3:6] == ["hidden_work", "plugin_entry", "main"]
+    assert functions(report)[:3] == ["hidden_work", "plugin_entry", "main"]
 
 
 def spoil(path, kind):
@@ -364,7 +384,9 @@ def spoil(path, kind):
         path.symlink_to(kind)
 
 
-@pytest.mark.parametrize("kind", ("FIFO", "directory", "empty", "loop", "text", "/dev/zero", "/dev/tty"))
+@pytest.mark.parametrize(
+    "kind", ("FIFO", "directory", "empty", "loop", "text", "/dev/zero", "/dev/tty")
+)
 def test_no_file_in_place_of_library_and_program(corescan, case, kind):
     made = case()
     spoil(made.plugin, kind)
@@ -373,7 +395,7 @@ def test_no_file_in_place_of_library_and_program(corescan, case, kind):
     for name in ("libplugin.so", "loader"):
         assert module(report, name)["file"] in ("missing", "mismatch"), kind
     assert not {"plugin_entry", "hidden_work"} & set(functions(report))
-    assert "abort" in functions(report)
+    assert "abort" in functions(report, but=None)
 
 
 @pytest.mark.parametrize("kind", ("FIFO", "/dev/zero"))
@@ -384,7 +406,9 @@ def test_no_file_in_the_folders_to_search(corescan, case, kind):
     search.mkdir()
     (search / "libplugin.so").touch()
     spoil(search / "libplugin.so", kind)
-    report = corescan.report(made.core.path, "--lib-path", search, "--debug-dir", search, timeout=20)
+    report = corescan.report(
+        made.core.path, "--lib-path", search, "--debug-dir", search, timeout=20
+    )
     assert module(report, "libplugin.so")["file"] == "missing"
 
 
