@@ -167,15 +167,27 @@ static bool would_fault(const struct cs_scene *scene, const struct cs_interrupte
 	return true;
 }
 
+/**
+ * True if frame @first was about to raise a signal. glibc's raise() does so in a function
+ * of its own, which has no name in a stripped libc: the caller in the same module tells.
+ */
+static bool was_raising(const struct cs_stack_group *group, size_t first)
+{
+	const struct cs_frame *f = group->frames + first;
+	size_t n = group->n_frames - first;
+
+	if (n > 1 && (!f->function || f->nearest) && f[1].module == f->module)
+		f++;
+	return n && f->function && !f->nearest && cs_function_raises(f->function);
+}
+
 /** What @at was called for; false if it was no fault and no abort(). */
 static bool examine(const struct cs_scene *scene, const struct cs_interrupted *at,
 		    const struct cs_stack_group *group, int final,
 		    struct cs_original *ret)
 {
-	const char *function =
-		ret->first < group->n_frames ? group->frames[ret->first].function : NULL;
 	uint64_t regs = at->frame_sp + scene->arch->sigframe_regs;
-	bool raised = function && cs_function_raises(function), trapped;
+	bool raised = was_raising(group, ret->first), trapped;
 	struct trap trap = {0};
 
 	trapped = scene->arch->machine == EM_X86_64
