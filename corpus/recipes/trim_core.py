@@ -20,8 +20,8 @@ PHDR = struct.Struct("<IIQQQQQQ")
 
 
 def program_headers(core):
-    phoff, = struct.unpack_from("<Q", core, 32)
-    phnum, = struct.unpack_from("<H", core, 56)
+    (phoff,) = struct.unpack_from("<Q", core, 32)
+    (phnum,) = struct.unpack_from("<H", core, 56)
     return [list(PHDR.unpack_from(core, phoff + i * PHDR.size)) for i in range(phnum)]
 
 
@@ -37,7 +37,7 @@ class Keep:
         self.unused = [s for s in spans if not any(s[0] <= a < s[1] for a in pcs)]
 
     def page(self, flags, vaddr, offset):
-        if self.core[offset:offset + 4] == b"\x7fELF":
+        if self.core[offset : offset + 4] == b"\x7fELF":
             return True
         if any(start <= vaddr < end for start, end in self.unused):
             return False
@@ -72,7 +72,7 @@ def main():
     body, table = [], b""
     for h in headers:
         pad = -end % (PAGE if h[0] == PT_LOAD else 4)
-        data = core[h[2]:h[2] + h[5]]
+        data = core[h[2] : h[2] + h[5]]
         body.append(b"\0" * pad + data)
         h[2] = end + pad
         end += pad + len(data)

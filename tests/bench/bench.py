@@ -25,6 +25,8 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests/cores"))
 
 import cores  # noqa: E402  (found by the line above)
+
+
 class Unavailable(Exception):
     """What a part of the benchmark needs is not on this machine."""
 
@@ -44,7 +46,8 @@ def make_core(command, cache, name):
 
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         done = subprocess.run(
-            command, cwd=folder, preexec_fn=unlimited, capture_output=True, text=True)
+            command, cwd=folder, preexec_fn=unlimited, capture_output=True, text=True
+        )
         cores = list(pathlib.Path(folder).glob("core*"))
         if not cores:
             why = f"{command[0]} left no core (status {done.returncode}): {done.stderr[-300:]}"
@@ -70,8 +73,13 @@ class Stopwatch:
     def run(self, command):
         """Wall seconds, CPU seconds and peak KiB of one run, and what it printed."""
         with tempfile.NamedTemporaryFile() as figures, tempfile.TemporaryFile() as out:
-            subprocess.run([self.launcher, figures.name, *command], stdout=out, check=True,
-                           stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+            subprocess.run(
+                [self.launcher, figures.name, *command],
+                stdout=out,
+                check=True,
+                stderr=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,
+            )
             out.seek(0)
             wall, cpu, rss = pathlib.Path(figures.name).read_text().split()
             return float(wall), float(cpu), int(rss), out.read().decode(errors="replace")
@@ -148,8 +156,11 @@ def bench_threads(args):
     bars = [
         ("2,000 threads: corescan / gdb", ratio(result[2000], "gdb"), 0.1),
         ("2,000 threads: corescan / eu-stack", ratio(result[2000], "eu-stack"), 0.05),
-        ("corescan: 2,000 threads / 500 threads",
-         result[2000]["corescan"]["wall"] / result[500]["corescan"]["wall"], 4.5),
+        (
+            "corescan: 2,000 threads / 500 threads",
+            result[2000]["corescan"]["wall"] / result[500]["corescan"]["wall"],
+            4.5,
+        ),
     ]
     return {f"{n} threads": r for n, r in result.items()}, bars
 
@@ -176,11 +187,15 @@ def bench_heap(args):
     small = make_core([park, "16", "0"], args.cache, "heap-0.core")
     big = make_core([park, "16", "3072"], args.cache, "heap-3g.core")
     # These take milliseconds each: more runs, or the machine's noise is all that is measured.
-    result = {"16 threads": compare(args, small, park, args.runs * 5, peers=False),
-              "16 threads, 3 GiB heap": compare(args, big, park, args.runs * 5, peers=False)}
+    result = {
+        "16 threads": compare(args, small, park, args.runs * 5, peers=False),
+        "16 threads, 3 GiB heap": compare(args, big, park, args.runs * 5, peers=False),
+    }
     a, b = (r["corescan"] for r in result.values())
-    bars = [("3 GiB heap / none: wall time", b["wall"] / a["wall"], 1.2),
-            ("3 GiB heap / none: peak memory", b["rss_kib"] / a["rss_kib"], 1.1)]
+    bars = [
+        ("3 GiB heap / none: wall time", b["wall"] / a["wall"], 1.2),
+        ("3 GiB heap / none: peak memory", b["rss_kib"] / a["rss_kib"], 1.1),
+    ]
     return result, bars
 
 

@@ -13,9 +13,22 @@ HERE = pathlib.Path(__file__).parent
 
 def bench(part, tmp_path):
     run = subprocess.run(
-        [sys.executable, HERE / "bench.py", "--corescan", os.environ["CORESCAN"], "--runs", "1",
-         "--only", part, "--cache", tmp_path, "--json"],
-        capture_output=True, text=True)
+        [
+            sys.executable,
+            HERE / "bench.py",
+            "--corescan",
+            os.environ["CORESCAN"],
+            "--runs",
+            "1",
+            "--only",
+            part,
+            "--cache",
+            tmp_path,
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+    )
     if run.returncode == 77:
         pytest.skip(run.stderr.strip())
     assert run.returncode == 0, run.stderr

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A module list without files: knows addresses and bytes that a test hands it, and refuses to look for anything.
+ * A module list without files: knows addresses and bytes that a test hands it, and refuses
+ * to look for anything.
  */
 #include "fake_modules.h"
 
