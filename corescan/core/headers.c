@@ -220,6 +220,12 @@ static struct cs_error *add_load(struct cs_core *core, const Elf64_Phdr *p)
 			(unsigned long long)p->p_vaddr, (unsigned long long)p->p_memsz);
 		return NULL;
 	}
+	if (p->p_offset + p->p_filesz < p->p_offset)
+		cs_diag(core->diags, CS_SEVERITY_WARNING, "core", "segment-wraps", 0,
+			"segment at %#llx: p_offset %#llx and p_filesz %#llx reach past any file; what "
+			"the file has there is used",
+			(unsigned long long)p->p_vaddr, (unsigned long long)p->p_offset,
+			(unsigned long long)p->p_filesz);
 	expect(core, p->p_offset, p->p_filesz);
 	saved = p->p_offset >= size ? 0 : CS_MIN(saved, size - p->p_offset);
 	r.saved_end = r.start + saved;
