@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program under test, recipes that skip where the machine lacks what they need, and shared helpers."""
+"""The program under test, recipes that skip where something is missing, shared helpers."""
 import json
 import os
 import pathlib
@@ -53,7 +53,7 @@ VALIDATOR = validator()
 
 
 class Program:
-    """Runs corescan. Sanitizers, where it is built with them, must not spoil limits and exit statuses."""
+    """Runs corescan. Nothing it could ask on the network is asked."""
 
     def __init__(self, path):
         self.path = path
@@ -86,7 +86,9 @@ def corescan():
     path = pathlib.Path(os.environ.get("CORESCAN", ROOT / "build/bin/corescan")).resolve()
     if not path.is_file():
         # Who names a program means that one.
-        (pytest.fail if "CORESCAN" in os.environ else pytest.skip)(f"{path} is not built; set CORESCAN to the program")
+        (pytest.fail if "CORESCAN" in os.environ else pytest.skip)(
+            f"{path} is not built; set CORESCAN to the program"
+        )
     return Program(path)
 
 

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads and spoils ELF64 little-endian core files at known places; shares nothing with the reader under test."""
+"""Reads and spoils ELF64 little-endian cores; shares nothing with the reader under test."""
 import struct
 
-EHDR = {"e_machine": (18, "<H"), "e_phoff": (32, "<Q"), "e_shoff": (40, "<Q"), "e_phentsize": (54, "<H")}
-EHDR.update({"e_phnum": (56, "<H"), "e_type": (16, "<H"), "ei_class": (4, "<B"), "ei_data": (5, "<B")})
+EHDR = {
+    "e_machine": (18, "<H"),
+    "e_phoff": (32, "<Q"),
+    "e_shoff": (40, "<Q"),
+    "e_phentsize": (54, "<H"),
+}
+EHDR.update(
+    {"e_phnum": (56, "<H"), "e_type": (16, "<H"), "ei_class": (4, "<B"), "ei_data": (5, "<B")}
+)
 PHDR = {"p_type": (0, "<I"), "p_offset": (8, "<Q"), "p_vaddr": (16, "<Q"), "p_filesz": (32, "<Q")}
 PHDR.update({"p_memsz": (40, "<Q")})
 PT_LOAD, PT_DYNAMIC, PT_NOTE = 1, 2, 4
@@ -39,7 +46,7 @@ class CoreBytes:
         return [i for i in range(self.get("e_phnum")) if self.phdr(i, "p_type") == kind]
 
     def notes(self):
-        """(position of the header, name size, descriptor size, type, position of the descriptor) of each."""
+        """(header, n_namesz, n_descsz, n_type, descriptor) of each; both positions."""
         at = self.phdr(self.segments(PT_NOTE)[0], "p_offset")
         end = at + self.phdr(self.segments(PT_NOTE)[0], "p_filesz")
         while at + 12 <= end:
@@ -74,7 +81,9 @@ class CoreBytes:
         table, count = self.auxv()[AT_PHDR], self.auxv()[AT_PHNUM]
         heads = [table + 56 * i for i in range(count)]
         bias = table - 64
-        (dynamic,) = [bias + self.word(h + 16) for h in heads if self.word(h) & 0xFFFFFFFF == PT_DYNAMIC]
+        (dynamic,) = [
+            bias + self.word(h + 16) for h in heads if self.word(h) & 0xFFFFFFFF == PT_DYNAMIC
+        ]
         while self.word(dynamic) != DT_DEBUG:
             dynamic += 16
         entry = self.word(self.word(dynamic + 8) + 8)

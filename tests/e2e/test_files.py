@@ -18,8 +18,7 @@ NEVER = {"plugin_wrong_name", "plugin_padding"}
 
 
 class Case:
-    """A core of loader and libplugin.so in a folder of its own, where a test may spoil the files.
-    """
+    """A core of loader and libplugin.so in a folder of its own, whose files a test may spoil."""
 
     def __init__(self, recipes, folder, dump_filter, *flags, arguments=()):
         self.recipes = recipes

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first lines of the report for people: what died, of what, and where; no option, no colour, no noise."""
+"""The first lines of the report for people: what died, of what, and where, without options."""
 import cores
 import pytest
 
 KINDS = {
-    "null": ("SIGSEGV", "NULL", "die_null", "signal       SIGSEGV (11), SEGV_MAPERR, address 0x0 (write)"),
+    "null": (
+        "SIGSEGV",
+        "NULL",
+        "die_null",
+        "signal       SIGSEGV (11), SEGV_MAPERR, address 0x0 (write)",
+    ),
     "assert": ("SIGABRT", "assertion", "die_assert", "zero == 1"),
     "divide": ("SIGFPE", "division by zero", "die_divide", "FPE_INTDIV"),
     "overflow": ("SIGSEGV", "stack overflow", "forever", "SEGV_"),
