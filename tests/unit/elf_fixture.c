@@ -127,6 +127,7 @@ void fixture_write(const struct fixture *fx, const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
+CS_PRINTF(4, 0)
 static void format_command(const struct fixture *fx, char *out, size_t size, const char *fmt,
 			   va_list ap)
 {

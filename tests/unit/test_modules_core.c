@@ -53,6 +53,7 @@ struct fixture {
 	struct cs_modules *modules;
 };
 
+CS_PRINTF(2, 3)
 static void run(const struct fixture *fx, const char *fmt, ...)
 {
 	char command[1024];
