@@ -65,17 +65,8 @@ static bool call_target(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *r
 }
 
 /* mov x8, #__NR_clone or #__NR_clone3; svc #0; glibc: sysdeps/unix/sysv/linux/aarch64/clone3.S */
-static bool after_clone(const uint8_t *bytes, size_t n)
-{
-	static const uint8_t calls[][8] = {{0x88, 0x1b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4},
-					   {0x68, 0x36, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}};
-
-	for (size_t i = 0; i < CS_COUNT(calls); i++)
-		if (n >= sizeof(calls[i]) &&
-		    !memcmp(bytes + n - sizeof(calls[i]), calls[i], sizeof(calls[i])))
-			return true;
-	return false;
-}
+static const uint8_t clone_code[] = {0x88, 0x1b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+static const uint8_t clone3_code[] = {0x68, 0x36, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 
 /*
  * At most 52 bits are translated, by the table that bit 55 chooses; the top byte is ignored in user
@@ -111,7 +102,8 @@ const struct cs_arch cs_arch_aarch64 = {
 	.max_call_bytes = 4,
 	.call_before = call_before,
 	.call_target = call_target,
-	.after_clone = after_clone,
+	.clone_code = {clone_code, clone3_code},
+	.clone_len = sizeof(clone_code),
 	.sigreturn_code = sigreturn,
 	.sigreturn_len = sizeof(sigreturn),
 	/*

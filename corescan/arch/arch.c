@@ -52,3 +52,12 @@ bool cs_arch_prstatus_regs(const struct cs_arch *arch, struct cs_buf *desc, stru
 	*ret = regs;
 	return true;
 }
+
+bool cs_arch_after_clone(const struct cs_arch *arch, const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < CS_COUNT(arch->clone_code); i++)
+		if (n >= arch->clone_len &&
+		    !memcmp(bytes + n - arch->clone_len, arch->clone_code[i], arch->clone_len))
+			return true;
+	return false;
+}

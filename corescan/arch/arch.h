@@ -66,11 +66,9 @@ struct cs_arch {
 	 */
 	bool (*call_target)(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret);
 
-	/**
-	 * True if the @n bytes end with the C library's clone or clone3 system call. A thread whose pc is
-	 * there and whose return value (register 0 in DWARF's numbers) is 0 has not begun to run.
-	 */
-	bool (*after_clone)(const uint8_t *bytes, size_t n);
+	/** Code of the C library's system calls clone and clone3, both of clone_len bytes. */
+	const uint8_t *clone_code[2];
+	unsigned clone_len; /* CS_MAX_CLONE_CODE at most */
 
 	/** Code of the kernel's signal return trampoline, at the pc of a signal frame. */
 	const uint8_t *sigreturn_code;
@@ -92,6 +90,14 @@ struct cs_arch {
 	bool (*non_canonical)(uint64_t addr);
 	unsigned red_zone; /* bytes below sp that a function may use */
 };
+
+#define CS_MAX_CLONE_CODE 8
+
+/**
+ * True if the @n bytes end with a system call of clone_code. A thread whose pc is behind it and whose
+ * return value (register 0 in DWARF's numbers) is 0 has not begun to run.
+ */
+bool cs_arch_after_clone(const struct cs_arch *arch, const uint8_t *bytes, size_t n);
 
 /** The architecture of ELF machine @machine, or NULL if it is not supported. */
 const struct cs_arch *cs_arch_find(uint16_t machine);

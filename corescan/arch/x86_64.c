@@ -97,17 +97,8 @@ static bool call_target(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *r
  * mov $__NR_clone or $__NR_clone3, %eax; syscall; glibc: sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S.
  * What follows has no call frame information on purpose: it runs on two stacks.
  */
-static bool after_clone(const uint8_t *bytes, size_t n)
-{
-	static const uint8_t calls[][7] = {{0xb8, 0x38, 0x00, 0x00, 0x00, 0x0f, 0x05},
-					   {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05}};
-
-	for (size_t i = 0; i < CS_COUNT(calls); i++)
-		if (n >= sizeof(calls[i]) &&
-		    !memcmp(bytes + n - sizeof(calls[i]), calls[i], sizeof(calls[i])))
-			return true;
-	return false;
-}
+static const uint8_t clone_code[] = {0xb8, 0x38, 0x00, 0x00, 0x00, 0x0f, 0x05};
+static const uint8_t clone3_code[] = {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05};
 
 /* Five-level page tables translate 57 bits; linux: Documentation/arch/x86/x86_64/mm.rst */
 static bool non_canonical(uint64_t addr)
@@ -138,7 +129,8 @@ const struct cs_arch cs_arch_x86_64 = {
 	.max_call_bytes = 7,
 	.call_before = call_before,
 	.call_target = call_target,
-	.after_clone = after_clone,
+	.clone_code = {clone_code, clone3_code},
+	.clone_len = sizeof(clone_code),
 	.sigreturn_code = sigreturn,
 	.sigreturn_len = sizeof(sigreturn),
 	/*

@@ -113,13 +113,13 @@ static bool is_entry(const struct cs_unwinder *u, uint64_t pc)
 static bool is_newborn(const struct walk *w)
 {
 	const struct cs_arch *arch = w->u->arch;
-	uint8_t bytes[8];
+	uint8_t bytes[CS_MAX_CLONE_CODE];
+	size_t n = arch->clone_len;
 	uint64_t returned;
 
 	return w->at.exact && cs_regs_get(&w->at.regs, 0, &returned) && returned == 0 &&
-	       cs_mem_read_some(w->u->mem, w->at.pc - sizeof(bytes), bytes, sizeof(bytes)) ==
-		       sizeof(bytes) &&
-	       arch->after_clone(bytes, sizeof(bytes));
+	       cs_mem_read_some(w->u->mem, w->at.pc - n, bytes, n) == n &&
+	       cs_arch_after_clone(arch, bytes, n);
 }
 
 /** All zeroes where a caller should be is how a stack is begun (musl, makecontext, fibers). */
