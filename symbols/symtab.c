@@ -235,6 +235,18 @@ static void spread_before(struct pass *p)
 	}
 }
 
+/** Up to CHUNK_SYMBOLS symbols from number @first on; 0 at the end of the table, or of its bytes. */
+static size_t read_chunk(const struct cs_sym_table *t, uint64_t first, uint8_t *chunk)
+{
+	size_t want;
+
+	if (first >= t->n_symbols)
+		return 0;
+	want = CS_MIN(CHUNK_SYMBOLS, t->n_symbols - first);
+	return cs_bytes_read(&t->from, t->symbols + first * sizeof(Elf64_Sym), chunk,
+			     want * sizeof(Elf64_Sym)) / sizeof(Elf64_Sym);
+}
+
 bool cs_sym_pass(const struct cs_sym_tables *tables, size_t table, struct cs_sym_query *queries,
 		 size_t n)
 {
@@ -244,11 +256,7 @@ bool cs_sym_pass(const struct cs_sym_tables *tables, size_t table, struct cs_sym
 	uint64_t done, last = n ? queries[n - 1].vaddr : 0;
 	size_t i, got;
 
-	for (done = 0; chunk && n && done < t->n_symbols; done += got) {
-		size_t want = CS_MIN(CHUNK_SYMBOLS, t->n_symbols - done);
-
-		got = cs_bytes_read(&t->from, t->symbols + done * sizeof(Elf64_Sym), chunk,
-				    want * sizeof(Elf64_Sym)) / sizeof(Elf64_Sym);
+	for (done = 0; chunk && n && (got = read_chunk(t, done, chunk)); done += got) {
 		for (i = 0; i < got; i++) {
 			struct cs_sym s;
 
@@ -256,8 +264,6 @@ bool cs_sym_pass(const struct cs_sym_tables *tables, size_t table, struct cs_sym
 			if (s.value <= last && names_code(t, &s))
 				consider(&p, &s);
 		}
-		if (got < want)
-			break;
 	}
 	spread_before(&p);
 	return chunk && p.steps <= CS_MAX_SYMBOL_STEPS && t->n_symbols < CS_MAX_SYMBOLS;
@@ -318,11 +324,7 @@ bool cs_sym_by_name(const struct cs_sym_table *t, const char *name, struct cs_sy
 	size_t i, got;
 
 	find_name(t, name, &hits);
-	for (done = 0; chunk && hits.n && done < t->n_symbols; done += got) {
-		size_t want = CS_MIN(CHUNK_SYMBOLS, t->n_symbols - done);
-
-		got = cs_bytes_read(&t->from, t->symbols + done * sizeof(Elf64_Sym), chunk,
-				    want * sizeof(Elf64_Sym)) / sizeof(Elf64_Sym);
+	for (done = 0; chunk && hits.n && (got = read_chunk(t, done, chunk)); done += got) {
 		for (i = 0; i < got; i++) {
 			struct cs_sym s;
 
@@ -333,8 +335,6 @@ bool cs_sym_by_name(const struct cs_sym_table *t, const char *name, struct cs_sy
 			*ret = s;
 			found = true;
 		}
-		if (got < want)
-			break;
 	}
 	return found;
 }

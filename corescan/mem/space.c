@@ -8,6 +8,7 @@
 #include "mem/space.h"
 
 #include "base/limits.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <endian.h>
@@ -77,17 +78,7 @@ struct cs_target *cs_mem_target(const struct cs_mem *mem)
 /** Index of the first overlay that ends above @addr. */
 static size_t overlay_after(const struct cs_mem *mem, uint64_t addr)
 {
-	size_t lo = 0, hi = mem->overlays.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (mem->overlays.v[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return CS_FIRST_ENDING_AFTER(mem->overlays.v, mem->overlays.n, addr);
 }
 
 struct cs_error *cs_mem_add_file(struct cs_mem *mem, uint64_t start, uint64_t end,
@@ -109,17 +100,7 @@ struct cs_error *cs_mem_add_file(struct cs_mem *mem, uint64_t start, uint64_t en
 
 static size_t region_after(const struct cs_target *t, uint64_t addr)
 {
-	size_t lo = 0, hi = t->n_regions;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->regions[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return CS_FIRST_ENDING_AFTER(t->regions, t->n_regions, addr);
 }
 
 const struct cs_region *cs_mem_region(const struct cs_mem *mem, uint64_t addr)
@@ -133,17 +114,9 @@ const struct cs_region *cs_mem_region(const struct cs_mem *mem, uint64_t addr)
 const struct cs_mapping *cs_mem_mapping(const struct cs_mem *mem, uint64_t addr)
 {
 	const struct cs_target *t = mem->target;
-	size_t lo = 0, hi = t->n_mappings;
+	size_t i = CS_FIRST_ENDING_AFTER(t->mappings, t->n_mappings, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->mappings[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->n_mappings && t->mappings[lo].start <= addr ? &t->mappings[lo] : NULL;
+	return i < t->n_mappings && t->mappings[i].start <= addr ? &t->mappings[i] : NULL;
 }
 
 static bool extent_find(struct cs_mem *mem, uint64_t addr, struct extent *ret)
