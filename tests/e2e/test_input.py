@@ -223,10 +223,9 @@ def test_more_segments_than_e_phnum_counts(recipes, corescan):
     with open(made.path, "rb") as file:
         assert file.read(58)[56:] == b"\xff\xff"
     report = corescan.report(made.path)
-    assert [f["function"] for f in report["threads"][0]["frames"]][-4:-2] == [
-        "main",
-        "__libc_start_call_main",
-    ]
+    # The frame between main() and this one has a name only where libc6-dbg is installed.
+    names = [f["function"] for f in report["threads"][0]["frames"]]
+    assert names[-4] == "main" and names[-2:] == ["__libc_start_main", "_start"]
     made.path.unlink()
 
 
