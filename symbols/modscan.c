@@ -478,7 +478,8 @@ static struct cs_error *scan_all(struct scan *s)
 	if (!s->ms->executable && cs_core_auxv(s->ms->core, AT_PHDR, &phdr))
 		cs_diag(s->ms->diags, CS_SEVERITY_WARNING, "symbols", "executable-unknown", 0,
 			"the core does not tell where its program lies (no NT_FILE entry and no saved "
-			"ELF header at AT_PHDR), and %s does not fit it; give the program with --exe FILE",
+			"ELF header at AT_PHDR), and %s is not there or not that program; give it with "
+			"--exe FILE",
 			s->ms->options.executable ? s->ms->options.executable : started_as(s->ms));
 	return NULL;
 }

@@ -263,6 +263,8 @@ const char *cs_abort_message(const struct cs_scene *scene)
 
 	for (size_t i = 0; !libc && i < CS_COUNT(libraries); i++)
 		libc = cs_modules_named(scene->modules, libraries[i]);
+	if (!libc)
+		libc = cs_modules_executable(scene->modules); /* linked statically */
 	if (!libc || !cs_mod_symbol(libc, "__abort_msg", &variable, NULL) ||
 	    !cs_mem_u64(scene->mem, variable, &at) || !at ||
 	    at > UINT64_MAX - CS_MAX_STRING ||

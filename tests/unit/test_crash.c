@@ -425,7 +425,7 @@ static void aarch64_faults_come_from_the_instruction(void **state)
 		{"reraise", SIGSEGV, CS_FAULT_NULL, "write", KNOWN, "fault_with_handler",
 		 "write to address 0x28", NULL, true},
 		{"assert", SIGABRT, CS_FAULT_ABORT, NULL, NONE, "fail_assertion",
-		 "abort() by a failed assertion", NULL, false},
+		 "abort() by a failed assertion", "Assertion `ranks == 8' failed.", false},
 	};
 	struct run r;
 
@@ -440,6 +440,25 @@ static void aarch64_faults_come_from_the_instruction(void **state)
 		assert_string_equal(r.analysis->process.machine, "aarch64");
 		check_crash(&r, &ways[i]);
 		run_end(&r);
+	}
+}
+
+/* Without a libc.so of its own the last words are in the program itself. */
+static void static_programs_speak_too(void **state)
+{
+	static const char *const ways[] = {"assert", "double-free", "smash-stack"};
+	struct run r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+			if (strcmp(cases[k].way, ways[i]))
+				continue;
+			if (!run_program(&r, DIE_STATIC, ways[i], 0))
+				skip();
+			check_crash(&r, &cases[k]);
+			run_end(&r);
+		}
 	}
 }
 
@@ -486,6 +505,7 @@ int main(void)
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(faulthandler_is_seen_through);
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(
 		aarch64_faults_come_from_the_instruction);
+	tests[at++] = (struct CMUnitTest)cmocka_unit_test(static_programs_speak_too);
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(exceptions_end_in_terminate);
 	tests[at++] = (struct CMUnitTest)cmocka_unit_test(pure_virtual_calls_are_told);
 	return _cmocka_run_group_tests("crash", tests, at, NULL, NULL);
