@@ -145,6 +145,21 @@ static struct cs_error *unwind_thread(struct work *w, size_t i, bool may_unwind)
 	return cs_unwind(w->unwinder, &s->regs, &s->raw);
 }
 
+/** One line for all threads whose stacks end where the core has no memory. */
+static void report_missing_stacks(struct work *w)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < w->n_stacks; i++)
+		missing += w->stacks[i].raw.stop == CS_STOP_UNREADABLE;
+	if (missing)
+		cs_diag(&w->diags, CS_SEVERITY_ERROR, "unwind", "stacks-not-saved", 0,
+			"the stacks of %zu of %zu threads are not in the core to their end: it is cut off, "
+			"or was written with a coredump_filter without bit 0 (0x33 is usual); run "
+			"`corescan doctor` where it is to be written",
+			missing, w->n_stacks);
+}
+
 static struct cs_error *unwind_all(struct work *w)
 {
 	struct cs_target *target = cs_core_target(w->core);
@@ -174,6 +189,7 @@ static struct cs_error *unwind_all(struct work *w)
 			"%zu of %zu threads were not unwound: the limit of time or of frames was "
 			"reached; raise --time-limit", skipped, target->n_threads);
 	}
+	report_missing_stacks(w);
 	layer_done(w, "unwind");
 	return NULL;
 }

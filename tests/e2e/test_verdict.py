@@ -56,6 +56,19 @@ def test_threads_are_folded_and_the_crashed_one_is_first(recipes, corescan):
     assert sum(g["count"] for g in groups) == 41 and len(groups) < 41
 
 
+def test_stacks_that_were_not_saved(recipes, corescan):
+    """Without anonymous memory there are no stacks: where each thread was, and what to do."""
+    core = recipes.threads(8, "segv", 0)
+    result = corescan(core.path)
+    assert result.status == 1
+    assert "coredump_filter" in result.out and "corescan doctor" in result.out
+    report = corescan.report(core.path, statuses=(1,))
+    assert len(report["threads"]) == 9
+    assert {t["stop"] for t in report["threads"]} == {"unreadable"}
+    assert all(t["frames"][0]["function"] for t in report["threads"])
+    assert [d["code"] for d in report["diagnostics"]].count("stacks-not-saved") == 1
+
+
 def test_running_process(recipes, corescan):
     """A core of a process that lives on has no crash, and says so instead of naming a thread."""
     core = recipes.by_gcore([recipes.program("threads.c"), 4, "wait"], recipes.new("gcore"))
