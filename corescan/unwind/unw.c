@@ -9,6 +9,7 @@
  * DWARF on both that we support.
  */
 #include "unwind/stepper.h"
+#include "unwind/vet.h"
 
 #include "base/limits.h"
 
@@ -20,6 +21,14 @@
 /* Exported for this purpose (perf uses it), but in no installed header. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
+
+/**
+ * How unw_proc_info_t.unwind_info begins: where the two programs lie in the target, ends exclusive.
+ * libunwind: include/dwarf.h, struct dwarf_cie_info; the same since 1.1.
+ */
+struct programs {
+	unw_word_t cie_start, cie_end, fde_start, fde_end;
+};
 
 /* The linker's name for our own ELF header: which machine this program was built for. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
@@ -84,6 +93,33 @@ static bool find_table(struct cs_unw *unw, uint64_t ip, unw_dyn_info_t *ret)
 	return true;
 }
 
+static bool program_is_good(struct cs_unw *unw, uint64_t start, uint64_t end)
+{
+	CS_CLEANUP(cs_freep) uint8_t *bytes = NULL;
+	size_t len = (size_t)(end - start);
+
+	if (end < start || end - start > CS_MAX_CFI_PROGRAM)
+		return false;
+	bytes = malloc(len + 1);
+	return bytes && cs_mem_read_some(unw->u->mem, start, bytes, len) == len &&
+	       cs_vet_program(bytes, len, unw->u->arch->n_regs);
+}
+
+/**
+ * libunwind 1.6.2 takes the register number that a "register" rule names as an index of its cursor's
+ * array, whatever it is (src/dwarf/Gparser.c, apply_reg_state).
+ */
+static bool programs_are_good(struct cs_unw *unw, const unw_proc_info_t *pi)
+{
+	struct programs p;
+
+	if (!pi->unwind_info || pi->unwind_info_size < (int)sizeof(p))
+		return false;
+	memcpy(&p, pi->unwind_info, sizeof(p));
+	return program_is_good(unw, p.cie_start, p.cie_end) &&
+	       program_is_good(unw, p.fde_start, p.fde_end);
+}
+
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need_info,
 			  void *arg)
 {
@@ -94,6 +130,8 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	if (!find_table(unw, ip, &di))
 		return -UNW_ENOINFO;
 	rc = UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need_info, arg);
+	if (rc == 0 && need_info && !programs_are_good(unw, pi))
+		rc = -UNW_ENOINFO;
 	unw->described = rc == 0;
 	return rc;
 }

@@ -126,7 +126,8 @@ static enum cs_step entry_at(const struct cs_vet *vet, uint64_t offset, struct e
 /** One step over an operation with its operands. */
 struct walker {
 	struct cs_buf b;
-	size_t pointer_size;
+	size_t pointer_size; /* 0: set_loc is not allowed */
+	uint64_t registers;  /* numbers below this one are allowed */
 	size_t states;
 };
 
@@ -134,7 +135,7 @@ static bool take_register(struct walker *w)
 {
 	uint64_t reg;
 
-	return read_uleb(&w->b, &reg) && reg < CS_MAX_CFI_REGISTER;
+	return read_uleb(&w->b, &reg) && reg < w->registers;
 }
 
 static bool skip_block(struct walker *w)
@@ -155,7 +156,7 @@ static bool walk_extended(struct walker *w, uint8_t op)
 	case DW_CFA_remember_state:
 		return ++w->states <= CS_MAX_CFI_STATES;
 	case DW_CFA_set_loc:
-		return cs_buf_skip(&w->b, w->pointer_size, "set_loc");
+		return w->pointer_size && cs_buf_skip(&w->b, w->pointer_size, "set_loc");
 	case DW_CFA_advance_loc1:
 		return cs_buf_skip(&w->b, 1, "advance_loc1");
 	case DW_CFA_advance_loc2:
@@ -193,25 +194,43 @@ static bool walk_extended(struct walker *w, uint8_t op)
 	}
 }
 
-static bool program_is_good(struct cs_buf program, uint8_t encoding)
+/** The operations with an operand in the low six bits: advance_loc, offset, restore. */
+static bool walk_short(struct walker *w, uint8_t op)
 {
-	struct walker w = {.b = program, .pointer_size = encoded_size(encoding)};
+	if (op >> 6 == 1)
+		return true;
+	return (op & 0x3fu) < w->registers && (op >> 6 == 3 || skip_leb(&w->b));
+}
+
+static bool walk_program(struct walker *w)
+{
 	uint8_t op;
 
-	while (cs_buf_left(&w.b)) {
-		bool good;
-
-		if (!cs_buf_u8(&w.b, "operation", &op))
+	while (cs_buf_left(&w->b)) {
+		if (!cs_buf_u8(&w->b, "operation", &op))
 			return false;
-		/* advance_loc, offset and restore have an operand in the low six bits. */
-		if (op >> 6)
-			good = op >> 6 != 2 || skip_leb(&w.b);
-		else
-			good = walk_extended(&w, op);
-		if (!good)
+		if (op >> 6 ? !walk_short(w, op) : !walk_extended(w, op))
 			return false;
 	}
 	return true;
+}
+
+static bool program_is_good(struct cs_buf program, uint8_t encoding)
+{
+	struct walker w = {
+		.b = program,
+		.pointer_size = encoded_size(encoding),
+		.registers = CS_MAX_CFI_REGISTER,
+	};
+
+	return walk_program(&w);
+}
+
+bool cs_vet_program(const void *program, size_t len, uint64_t registers)
+{
+	struct walker w = {.b = cs_buf_of(program, len), .registers = registers};
+
+	return len <= CS_MAX_CFI_PROGRAM && walk_program(&w);
 }
 
 /** The part of a CIE's augmentation data that says how FDEs are written. */

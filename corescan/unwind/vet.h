@@ -25,6 +25,12 @@ void cs_vet_destroy(struct cs_vet *vet);
 /** True if the entry that covers @addr (an address in the file) is within bounds. */
 CS_MUST_CHECK bool cs_vet_allows(struct cs_vet *vet, uint64_t addr);
 
+/**
+ * True if the call frame program @program, that of a CIE or an FDE, is within bounds, names only registers
+ * below @registers and sets no location by a pointer.
+ */
+CS_MUST_CHECK bool cs_vet_program(const void *program, size_t len, uint64_t registers);
+
 CS_DEFINE_CLEANUP(struct cs_vet *, cs_vet_destroy)
 
 #endif

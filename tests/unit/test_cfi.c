@@ -311,6 +311,8 @@ static void test_libunwind(void **state)
 	FDE(w, DW_CFA_def_cfa_offset, 0x20, DW_CFA_offset | RBP, 2);
 	FDE(w, DW_CFA_def_cfa_expression, 3, DW_OP_breg7, 0x18, DW_OP_nop);
 	put_fde(w, states, sizeof(states));
+	/* rbx is in register 2^34 - 1, which libunwind would look up in an array of 17 */
+	FDE(w, DW_CFA_register, RBX, 0xff, 0xff, 0xff, 0xff, 0x3f);
 	finish(w);
 	if (!w->u->unw)
 		skip(); /* libunwind knows this machine only */
@@ -323,10 +325,11 @@ static void test_libunwind(void **state)
 			if (by_libdw.regs.known >> r & 1)
 				assert_int_equal(reg(w, r), by_libdw.regs.value[r]);
 	}
-	/* What the vet keeps from libdw, libunwind may try: its reads are counted. */
-	assert_int_equal(step_in(w, 2, cs_cfi_step), CS_FOUND_NOTHING);
-	assert_int_equal(step_in(w, 2, cs_unw_step), CS_FOUND_CALLER);
-	assert_int_equal(reg(w, RIP), 0xabc020);
+	/* What the vet keeps from libdw it keeps from libunwind too. */
+	for (size_t i = 2; i < 4; i++) {
+		assert_int_equal(step_in(w, i, cs_cfi_step), CS_FOUND_NOTHING);
+		assert_int_equal(step_in(w, i, cs_unw_step), CS_FOUND_NOTHING);
+	}
 	/* No entry: no guess either. */
 	assert_int_equal(step_in(w, 9, cs_unw_step), CS_FOUND_NOTHING);
 }
