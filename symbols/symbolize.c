@@ -175,7 +175,7 @@ struct cs_error *cs_symbolize(struct cs_modules *modules, struct cs_arena *arena
 	}
 	if (modules->n_lines_left_out)
 		cs_diag(diags, CS_SEVERITY_NOTE, "symbols", "lines-left-out", 0,
-			"source lines of %zu modules with large compressed debug files are left out "
-			"(--all reads them)", modules->n_lines_left_out);
+			"source lines are left out where a large debug file would have to be unpacked: "
+			"%zu of the modules (--all reads them)", modules->n_lines_left_out);
 	return NULL;
 }

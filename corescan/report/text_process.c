@@ -132,7 +132,7 @@ static void put_environment(struct cs_text *t, const struct cs_process *p)
 	if (p->n_environment_hidden) {
 		cs_text_label(t, n ? "" : "environment");
 		cs_text_printf(
-			t, "(%s variables are not on the list of those that are shown)\n",
+			t, "(%s more, not on the list of those that are shown)\n",
 			cs_text_count(p->n_environment_hidden));
 	}
 }
