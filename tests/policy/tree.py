@@ -10,7 +10,7 @@ import re
 import sys
 
 SKIPPED = 77
-TOPS = ("corescan", "symbols", "gdbplugin", "tests", "corpus", "docs", "cmake", ".ci")
+TOPS = ("corescan", "symbols", "gdbplugin", "tests", "corpus", "docs", ".ci")
 
 
 class Missing(Exception):
