@@ -40,7 +40,8 @@ static struct cs_debuginfod *client_create(void)
 
 	if (!c)
 		return NULL;
-	c->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	/* It brings libcurl and TLS libraries, whose global state does not survive being unloaded. */
+	c->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!c->library)
 		return NULL;
 	begin = (begin_fn *)dlsym(c->library, "debuginfod_begin");
