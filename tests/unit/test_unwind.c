@@ -385,19 +385,25 @@ static void test_aarch64_null_call(void **state)
 	assert_int_equal(w->stack.stop, CS_STOP_BOTTOM);
 }
 
-/* A million frames of a chain that never ends, within bounds and time. */
-/* A thread still in clone has no caller, though its stack may hold what looks like one. */
-static void test_newborn(void **state)
+/** A thread just behind the clone3 system call, which returned @rax; its stack seems to hold a caller. */
+static void unwind_behind_clone(struct world *w, uint64_t rax)
 {
 	static const uint8_t clone3[] = {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05};
-	struct world *w = *state;
 
 	fake_prot(w->target, CODE, CS_PROT_READ | CS_PROT_WRITE | CS_PROT_EXEC);
 	fake_poke(w->target, CODE + 0x200, clone3, sizeof(clone3));
 	put(w, STACK + 0x100, CODE + 4);
 	set_x86(w, CODE + 0x200 + sizeof(clone3), STACK + 0x100, 0);
-	cs_regs_set(&w->regs, 0, 0);
+	cs_regs_set(&w->regs, 0, rax);
 	unwind(w, 0);
+}
+
+/* A thread still in clone has no caller. */
+static void test_newborn(void **state)
+{
+	struct world *w = *state;
+
+	unwind_behind_clone(w, 0);
 	assert_int_equal(w->stack.n, 1);
 	assert_int_equal(w->stack.stop, CS_STOP_BOTTOM);
 }
@@ -405,19 +411,14 @@ static void test_newborn(void **state)
 /* Its parent is at the same place with another value in rax, and does have a caller. */
 static void test_not_newborn(void **state)
 {
-	static const uint8_t clone3[] = {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05};
 	struct world *w = *state;
 
-	fake_prot(w->target, CODE, CS_PROT_READ | CS_PROT_WRITE | CS_PROT_EXEC);
-	fake_poke(w->target, CODE + 0x200, clone3, sizeof(clone3));
-	put(w, STACK + 0x100, CODE + 4);
-	set_x86(w, CODE + 0x200 + sizeof(clone3), STACK + 0x100, 0);
-	cs_regs_set(&w->regs, 0, 4242);
-	unwind(w, 0);
+	unwind_behind_clone(w, 4242);
 	assert_int_equal(w->stack.n, 2);
 	expect(w, 1, CODE + 4, CS_TRUST_SCAN);
 }
 
+/* A million frames of a chain that never ends, within bounds and time. */
 static void test_long_chain(void **state)
 {
 	struct world *w = *state;
