@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Objects and their types. Knows what makes an address an object of some type; refuses to know what the
+ * object is good for, and never runs anything.
+ *
+ * Names of static types lie in the interpreter's .rodata, which a core does not hold: without the file
+ * they come from the builtins module, which is on the heap.
+ */
+#include "base/limits.h"
+#include "python/value.h"
+
+#include <endian.h>
+#include <string.h>
+
+#define LOWEST_ADDRESS 4096UL /* nothing is mapped in the first page */
+#define TYPE_READY 12         /* Py_TPFLAGS_READY: the type was set up */
+
+bool cs_py_read(const struct cs_py *py, uint64_t addr, void *buf, size_t len)
+{
+	if (addr < LOWEST_ADDRESS || len > UINT64_MAX - addr)
+		return false;
+	return cs_mem_read_some(py->mem, addr, buf, len) == len;
+}
+
+uint64_t cs_py_add(uint64_t addr, uint64_t offset)
+{
+	return addr && offset <= UINT64_MAX - addr ? addr + offset : 0;
+}
+
+static bool field_read(const struct cs_py *py, uint64_t object, int32_t field, void *buf, size_t len)
+{
+	if (!object || field < 0)
+		return false;
+	object = cs_py_add(object, (uint64_t)field);
+	return object && cs_py_read(py, object, buf, len);
+}
+
+bool cs_py_u64(const struct cs_py *py, uint64_t object, int32_t field, uint64_t *ret)
+{
+	uint64_t v;
+
+	if (!field_read(py, object, field, &v, sizeof(v)))
+		return false;
+	*ret = le64toh(v);
+	return true;
+}
+
+bool cs_py_u32(const struct cs_py *py, uint64_t object, int32_t field, uint32_t *ret)
+{
+	uint32_t v;
+
+	if (!field_read(py, object, field, &v, sizeof(v)))
+		return false;
+	*ret = le32toh(v);
+	return true;
+}
+
+bool cs_py_u8(const struct cs_py *py, uint64_t object, int32_t field, uint8_t *ret)
+{
+	return field_read(py, object, field, ret, 1);
+}
+
+static bool is_pointer(uint64_t v)
+{
+	return v == 0 || (v >= LOWEST_ADDRESS && v % 8 == 0);
+}
+
+bool cs_py_pointer(const struct cs_py *py, uint64_t object, int32_t field, uint64_t *ret)
+{
+	uint64_t v;
+
+	if (!cs_py_u64(py, object, field, &v) || !is_pointer(v))
+		return false;
+	*ret = v;
+	return true;
+}
+
+uint64_t cs_py_get(const struct cs_py *py, uint64_t object, int32_t field)
+{
+	uint64_t v;
+
+	return cs_py_pointer(py, object, field, &v) ? v : 0;
+}
+
+uint64_t cs_py_pointer_at(const struct cs_py *py, uint64_t addr)
+{
+	return cs_py_get(py, addr, 0);
+}
+
+bool cs_py_c_string(const struct cs_py *py, uint64_t addr, char *buf, size_t size)
+{
+	size_t got;
+
+	if (addr < LOWEST_ADDRESS || size > UINT64_MAX - addr)
+		return false;
+	got = cs_mem_read_some(py->mem, addr, buf, size);
+	for (size_t i = 0; i < got; i++) {
+		if (!buf[i])
+			return i > 0;
+		if (buf[i] < 0x20 || buf[i] > 0x7e)
+			return false;
+	}
+	return false;
+}
+
+/* ---- types ---- */
+
+bool cs_py_type_has(const struct cs_py *py, uint64_t type, enum cs_py_type_flag flag)
+{
+	uint64_t flags;
+
+	return cs_py_u64(py, type, py->layout.type_flags, &flags) && (flags >> flag & 1);
+}
+
+bool cs_py_is_type(const struct cs_py *py, uint64_t address)
+{
+	uint64_t meta = cs_py_get(py, address, py->layout.object_type), flags;
+
+	if (!meta)
+		return false;
+	if (!cs_py_u64(py, address, py->layout.type_flags, &flags) || !(flags >> TYPE_READY & 1))
+		return false;
+	return meta == py->type_type || cs_py_type_has(py, meta, CS_PY_TYPE);
+}
+
+uint64_t cs_py_type(const struct cs_py *py, uint64_t object)
+{
+	uint64_t type;
+
+	if (object % 8)
+		return 0;
+	type = cs_py_get(py, object, py->layout.object_type);
+	return type && cs_py_is_type(py, type) ? type : 0;
+}
+
+bool cs_py_is(const struct cs_py *py, uint64_t object, enum cs_py_type_flag flag)
+{
+	uint64_t type = cs_py_type(py, object);
+
+	return type && cs_py_type_has(py, type, flag);
+}
+
+bool cs_py_type_size(const struct cs_py *py, uint64_t type, uint64_t *basic_ret, uint64_t *item_ret)
+{
+	int32_t at = py->layout.type_basicsize;
+
+	/* tp_itemsize is the next word in every version. */
+	return at >= 0 && cs_py_u64(py, type, at, basic_ret) && cs_py_u64(py, type, at + 8, item_ret) &&
+	       *basic_ret < (1UL << 32) && *item_ret < (1UL << 32);
+}
+
+uint64_t cs_py_type_base(const struct cs_py *py, uint64_t type, uint64_t i)
+{
+	uint64_t items, n, mro = cs_py_get(py, type, py->layout.type_mro);
+
+	if (!mro || !cs_py_items(py, mro, &items, &n) || i >= CS_MIN(n, CS_MAX_PY_MRO))
+		return 0;
+	return cs_py_pointer_at(py, items + i * 8);
+}
+
+/* ---- names ---- */
+
+static const char *last_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+uint64_t cs_py_builtin(const struct cs_py *py, const char *name)
+{
+	uint64_t builtins = cs_py_get(py, py->first_interp, py->layout.interp_builtins);
+
+	return builtins ? cs_py_dict_get(py, builtins, name) : 0;
+}
+
+uint64_t cs_py_singleton(const struct cs_py *py, uint64_t known, const char *name)
+{
+	return known ? known : cs_py_builtin(py, name);
+}
+
+/** Under which name the builtins, or module types, know static type @type; NULL: under none. */
+static const char *known_name(const struct cs_py *py, uint64_t type)
+{
+	/* types.FunctionType and the like: those that programs have most to do with. */
+	static const char *const others[][2] = {
+		{"FunctionType", "function"},
+		{"CodeType", "code"},
+		{"BuiltinFunctionType", "builtin_function_or_method"},
+		{"MethodType", "method"},
+		{"ModuleType", "module"},
+		{"GeneratorType", "generator"},
+		{"CoroutineType", "coroutine"},
+		{"AsyncGeneratorType", "async_generator"},
+		{"MappingProxyType", "mappingproxy"},
+		{"NoneType", "NoneType"},
+		{"MemberDescriptorType", "member_descriptor"},
+		{"GetSetDescriptorType", "getset_descriptor"},
+		{"FrameType", "frame"},
+		{"TracebackType", "traceback"},
+		{"CellType", "cell"},
+	};
+	uint64_t dict = cs_py_get(py, py->first_interp, py->layout.interp_builtins), key, value;
+	struct cs_py_dict_iter it;
+
+	if (!dict || !cs_py_dict_begin(py, dict, &it))
+		return NULL;
+	while (cs_py_dict_next(&it, &key, &value))
+		if (value == type)
+			return cs_py_str(py, key, CS_MAX_PY_NAME, NULL);
+	dict = cs_py_module_dict(py, py->first_interp, "types");
+	for (size_t i = 0; dict && i < CS_COUNT(others); i++)
+		if (cs_py_dict_get(py, dict, others[i][0]) == type)
+			return others[i][1];
+	return NULL;
+}
+
+/** The str that names heap type @type; 0: it has none. */
+static uint64_t heap_name(const struct cs_py *py, uint64_t type)
+{
+	uint64_t name;
+
+	if (!cs_py_type_has(py, type, CS_PY_HEAPTYPE))
+		return 0;
+	name = cs_py_get(py, type, py->layout.heaptype_qualname);
+	if (!name || !cs_py_is(py, name, CS_PY_STR))
+		name = cs_py_get(py, type, py->layout.heaptype_name);
+	return name && cs_py_is(py, name, CS_PY_STR) ? name : 0;
+}
+
+/** tp_name as it stands; it is kept in @buf. */
+static bool static_name(const struct cs_py *py, uint64_t type, char *buf, size_t size)
+{
+	uint64_t at;
+
+	return cs_py_u64(py, type, py->layout.type_name, &at) && cs_py_c_string(py, at, buf, size);
+}
+
+const char *cs_py_type_name(const struct cs_py *py, uint64_t type)
+{
+	char buf[256];
+	uint64_t name;
+
+	if (!type || !cs_py_is_type(py, type))
+		return NULL;
+	name = heap_name(py, type);
+	if (name)
+		return cs_py_str(py, name, CS_MAX_PY_NAME, NULL);
+	if (static_name(py, type, buf, sizeof(buf)))
+		return cs_arena_intern(py->arena, last_part(buf));
+	return known_name(py, type);
+}
+
+const char *cs_py_type_full_name(const struct cs_py *py, uint64_t type)
+{
+	const char *name = cs_py_type_name(py, type), *module = NULL, *dot;
+	uint64_t dict;
+	char buf[256];
+
+	if (!name)
+		return NULL;
+	if (cs_py_type_has(py, type, CS_PY_HEAPTYPE)) {
+		dict = cs_py_get(py, type, py->layout.type_dict);
+		if (dict)
+			module = cs_py_str(py, cs_py_dict_get(py, dict, "__module__"),
+					   CS_MAX_PY_NAME, NULL);
+	} else if (static_name(py, type, buf, sizeof(buf))) {
+		dot = strrchr(buf, '.');
+		if (dot)
+			module = cs_arena_strndup(py->arena, buf, (size_t)(dot - buf));
+	}
+	if (!module || strcmp(module, "builtins") == 0)
+		return name;
+	return cs_arena_printf(py->arena, "%s.%s", module, name);
+}
+
+/** True if @type itself has the name; @known: the builtin of that name, where the file is missing. */
+static bool has_name(const struct cs_py *py, uint64_t type, const char *name, uint64_t known)
+{
+	uint64_t str = heap_name(py, type);
+	char buf[256];
+
+	if (known && type == known)
+		return true;
+	if (str && cs_py_str_is(py, str, name))
+		return true;
+	return static_name(py, type, buf, sizeof(buf)) &&
+	       (strcmp(buf, name) == 0 || strcmp(last_part(buf), name) == 0);
+}
+
+bool cs_py_type_inherits(const struct cs_py *py, uint64_t type, const char *name)
+{
+	uint64_t base, known, items, n, mro;
+
+	if (!type || !cs_py_is_type(py, type))
+		return false;
+	known = cs_py_builtin(py, name);
+	if (has_name(py, type, name, known))
+		return true;
+	mro = cs_py_get(py, type, py->layout.type_mro);
+	if (!mro || !cs_py_items(py, mro, &items, &n))
+		return false;
+	for (uint64_t i = 1; i < CS_MIN(n, CS_MAX_PY_MRO); i++) {
+		base = cs_py_pointer_at(py, items + i * 8);
+		if (base && cs_py_is_type(py, base) && has_name(py, base, name, known))
+			return true;
+	}
+	return false;
+}
+
+bool cs_py_is_a(const struct cs_py *py, uint64_t object, const char *name)
+{
+	return cs_py_type_inherits(py, cs_py_type(py, object), name);
+}
+
+bool cs_py_is_none(const struct cs_py *py, uint64_t object)
+{
+	uint64_t none = cs_py_singleton(py, py->none, "None");
+	uint64_t type;
+
+	if (!object)
+		return false;
+	if (none)
+		return object == none;
+	type = cs_py_type(py, object);
+	return type && (type == py->type_none || has_name(py, type, "NoneType", 0));
+}
+
+/* ---- simple values ---- */
+
+bool cs_py_bytes(const struct cs_py *py, uint64_t object, uint64_t *data_ret, uint64_t *len_ret)
+{
+	uint64_t len, data;
+
+	if (py->layout.bytes_data < 0 || !cs_py_is(py, object, CS_PY_BYTES) ||
+	    !cs_py_u64(py, object, py->layout.var_size, &len) || len > INT64_MAX)
+		return false;
+	data = cs_py_add(object, (uint64_t)py->layout.bytes_data);
+	if (!data || len > UINT64_MAX - data)
+		return false;
+	*data_ret = data;
+	*len_ret = len;
+	return true;
+}
+
+bool cs_py_int_parts(const struct cs_py *py, uint64_t object, int *sign_ret, uint64_t *n_ret,
+		     uint64_t *digits_ret)
+{
+	uint64_t tag, n, digits;
+	int sign;
+
+	if (py->layout.int_digits < 0 || !cs_py_is(py, object, CS_PY_INT))
+		return false;
+	if (py->layout.int_tag != CS_ABSENT) {
+		/* Bits 0-1: 0 positive, 1 zero, 2 negative (CPython: Include/internal/pycore_long.h). */
+		static const int signs[] = {1, 0, -1, 0};
+
+		if (!cs_py_u64(py, object, py->layout.int_tag, &tag) || (tag & 3) == 3)
+			return false;
+		sign = signs[tag & 3];
+		n = sign ? tag >> 3 : 0;
+	} else {
+		if (!cs_py_u64(py, object, py->layout.var_size, &tag) || tag == (1UL << 63))
+			return false;
+		sign = tag == 0 ? 0 : tag >> 63 ? -1 : 1;
+		n = sign < 0 ? -tag : tag;
+	}
+	digits = cs_py_add(object, (uint64_t)py->layout.int_digits);
+	if (!digits || n > (UINT64_MAX - digits) / 4)
+		return false;
+	*sign_ret = sign;
+	*n_ret = n;
+	*digits_ret = digits;
+	return true;
+}
+
+bool cs_py_int(const struct cs_py *py, uint64_t object, int64_t *ret)
+{
+	uint64_t n, at, v = 0;
+	uint32_t digit[3] = {0};
+	int sign;
+
+	if (!cs_py_int_parts(py, object, &sign, &n, &at) || n > 3)
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		if (!cs_py_u32(py, at, (int32_t)(i * 4), &digit[i]) || digit[i] >> 30)
+			return false;
+	}
+	v = digit[0] | (uint64_t)digit[1] << 30 | (uint64_t)digit[2] << 60;
+	if (digit[2] >= 8 || v > INT64_MAX) /* the smallest one is not worth a rule */
+		return false;
+	*ret = sign < 0 ? -(int64_t)v : (int64_t)v;
+	return true;
+}
+
+bool cs_py_items(const struct cs_py *py, uint64_t object, uint64_t *items_ret, uint64_t *n_ret)
+{
+	uint64_t n, items, type = cs_py_type(py, object);
+
+	if (!type || !cs_py_u64(py, object, py->layout.var_size, &n) || n > UINT64_MAX / 16)
+		return false;
+	if (cs_py_type_has(py, type, CS_PY_TUPLE) && py->layout.tuple_items >= 0)
+		items = cs_py_add(object, (uint64_t)py->layout.tuple_items);
+	else if (!cs_py_type_has(py, type, CS_PY_LIST) ||
+		 !cs_py_pointer(py, object, py->layout.list_items, &items))
+		return false;
+	if (n && (!items || n * 8 > UINT64_MAX - items))
+		return false;
+	*items_ret = items;
+	*n_ret = n;
+	return true;
+}
