@@ -169,8 +169,11 @@ def run_gdb(*arguments, limit=120, cwd=None, env=None):
     )
 
 
-def by_gcore(command, folder, env=None):
-    """Runs COMMAND until it prints "ready"; gdb attaches, dumps it, and lets it go."""
+def by_gcore(command, folder, env=None, pid_of=lambda process: process.pid):
+    """Runs COMMAND until it prints "ready"; gdb attaches, dumps it, and lets it go.
+
+    PID_OF says which process to dump, where it is not the one that was started.
+    """
     need_native()
     need("gdb")
     path = pathlib.Path(folder) / "gcore.core"
@@ -178,15 +181,16 @@ def by_gcore(command, folder, env=None):
     with process:
         try:
             until_ready(process)
-            run = run_gdb("-p", process.pid, "-ex", f'gcore "{path}"', cwd=folder)
+            pid = pid_of(process)
+            run = run_gdb("-p", pid, "-ex", f'gcore "{path}"', cwd=folder)
             if not path.exists():
-                run = run_gdb("-p", process.pid, "-ex", f"gcore {path}", cwd=folder)
+                run = run_gdb("-p", pid, "-ex", f"gcore {path}", cwd=folder)
         finally:
             process.kill()
     if not path.is_file() or not path.stat().st_size:
         raise Unavailable(f"gcore: {run.stdout.strip().splitlines()[-1:]}")
     MADE["gcore"] += 1
-    return Core(path, pathlib.Path(command[0]), process.pid, pathlib.Path(folder))
+    return Core(path, pathlib.Path(command[0]), pid, pathlib.Path(folder))
 
 
 def by_gdb_after_crash(command, folder, env=None):
