@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "corescan/analysis.h"
 #include "crash/crash.h"
+#include "python/python.h"
 #include "stacks.h"
 
 #include <string.h>
@@ -30,6 +31,8 @@ struct work {
 	struct cs_mem *mem;
 	struct cs_modules *modules;
 	struct cs_unwinder *unwinder;
+	struct cs_py_native *natives; /* one a thread; points into stacks; owned */
+	struct cs_pythons *pythons;
 	struct cs_thread_stack *stacks;
 	size_t n_stacks;
 	struct cs_timing timing[MAX_LAYERS];
@@ -194,6 +197,34 @@ static struct cs_error *unwind_all(struct work *w)
 	return NULL;
 }
 
+static struct cs_error *read_pythons(struct work *w)
+{
+	w->natives = calloc(w->n_stacks + 1, sizeof(*w->natives));
+	if (!w->natives)
+		return &cs_nomem;
+	for (size_t i = 0; i < w->n_stacks; i++)
+		w->natives[i] = (struct cs_py_native){.regs = &w->stacks[i].regs,
+						      .raw = &w->stacks[i].raw};
+	CS_TRY(cs_pythons_read(&w->scene, w->natives, w->n_stacks, &w->result->pub, &w->pythons));
+	layer_done(w, "python");
+	return NULL;
+}
+
+static struct cs_error *build_stacks(struct work *w)
+{
+	const struct cs_stack_input input = {
+		.scene = &w->scene,
+		.stacks = w->stacks,
+		.crashed = cs_core_info(w->core)->crashed_thread,
+		.pythons = w->pythons,
+		.locals = w->options.locals,
+		.source = w->options.source,
+		.sysroot = w->options.sysroot,
+	};
+
+	return cs_stacks_build(&input, &w->result->pub);
+}
+
 static void explain(struct work *w)
 {
 	struct cs_analysis *pub = &w->result->pub;
@@ -255,7 +286,8 @@ static struct cs_error *run(struct work *w, const char *path)
 	CS_TRY(open_all(w, path));
 	cs_process_describe(&w->scene, &pub->process);
 	CS_TRY(unwind_all(w));
-	CS_TRY(cs_stacks_build(&w->scene, w->stacks, cs_core_info(w->core)->crashed_thread, pub));
+	CS_TRY(read_pythons(w));
+	CS_TRY(build_stacks(w));
 	layer_done(w, "symbols");
 	explain(w);
 	CS_TRY(collect_modules(w));
@@ -267,6 +299,8 @@ static void work_deinit(struct work *w)
 	for (size_t i = 0; i < w->n_stacks; i++)
 		cs_raw_stack_deinit(&w->stacks[i].raw);
 	free(w->stacks);
+	cs_pythons_destroy(w->pythons);
+	free(w->natives);
 	cs_unwinder_destroy(w->unwinder);
 	cs_modules_destroy(w->modules);
 	cs_mem_destroy(w->mem);

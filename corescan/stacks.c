@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * From raw stacks to the model. Knows how stacks are grouped, folded and cut to what a report can hold;
- * refuses to know how a frame was found or what a function's name means.
+ * refuses to know how a frame was found or what it shows.
  *
- * The order matters for speed: equal stacks are grouped by their pcs first, so that folding and symbols
- * cost per distinct stack and per distinct pc, not per thread.
+ * The order matters for speed: equal stacks are grouped by what their frames are made of first, so that
+ * folding and symbols cost per distinct stack and per distinct pc, not per thread.
  */
 #include "stacks.h"
 
 #include "base/limits.h"
-#include "base/text.h"
-#include "symbols/symbolize.h"
+#include "python/state.h"
+#include "stack_frames.h"
 #include "unwind/fold.h"
 
 #include <string.h>
 
 #define CUT_TAIL 512UL /* outermost frames kept where a stack is cut to CS_MAX_FRAMES */
+#define WAIT_FRAMES 8  /* innermost native frames that tell what a thread waits for */
 
 /** One distinct stack while it is built. */
 struct draft {
 	size_t first;   /* the thread that showed it first */
 	size_t n_tids;
 	uint64_t hash;
+	uint64_t *keys; /* one an item: equal keys are equal frames; owned */
+	size_t n_keys;
 	struct cs_fold_run *runs; /* owned */
 	size_t n_runs;
 	size_t head, tail;        /* runs kept at either end */
@@ -29,64 +32,95 @@ struct draft {
 };
 
 struct build {
+	const struct cs_stack_input *input;
 	const struct cs_scene *scene;
 	const struct cs_target *target;
 	struct cs_thread_stack *stacks;
 	size_t crashed;
 	CS_VEC(struct draft) drafts;
 	size_t *order; /* drafts in the order of the report; owned */
-	struct cs_location *locations; /* owned, sorted by lookup */
-	size_t n_locations;
+	struct cs_frame_maker maker;
 };
 
-static uint64_t lookup_of(const struct cs_raw_frame *f)
+static struct cs_stack_view view_of(const struct build *b, size_t thread)
 {
-	/* A return address may be the first byte after its function, when that ends in a call. */
-	return f->exact || f->pc == 0 ? f->pc : f->pc - 1;
+	return (struct cs_stack_view){.raw = &b->stacks[thread].raw,
+				      .weave = cs_pythons_weave(b->input->pythons, thread)};
 }
 
-static uint64_t stack_hash(const struct cs_raw_stack *s)
+static uint64_t mix(uint64_t h, uint64_t value)
 {
-	uint64_t h = 0xcbf29ce484222325ULL ^ (uint64_t)s->stop;
-
-	for (size_t i = 0; i < s->n; i++) {
-		h = (h ^ s->frames[i].pc) * 0x100000001b3ULL;
-		h ^= h >> 29;
-	}
-	return h;
+	h = (h ^ value) * 0x100000001b3ULL;
+	return h ^ h >> 29;
 }
 
-static bool stack_equal(const struct cs_raw_stack *a, const struct cs_raw_stack *b)
+/** What an item shows, as a number. Python frames of one code at one line are equal. */
+static uint64_t item_key(const struct build *b, const struct cs_stack_view *v,
+			 const struct cs_woven *item)
 {
-	if (a->n != b->n || a->stop != b->stop)
-		return false;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct cs_raw_frame *x = &a->frames[i], *y = &b->frames[i];
+	const struct cs_raw_frame *f;
 
-		if (x->pc != y->pc || x->trust != y->trust || x->exact != y->exact ||
-		    x->signal != y->signal)
-			return false;
+	switch (item->kind) {
+	case CS_WOVEN_PYTHON:
+		return mix(mix(mix(1, (uintptr_t)item->python.code), item->python.line),
+			   b->input->locals ? item->python.address : item->entry);
+	case CS_WOVEN_GAP:
+		return mix(2, (uintptr_t)item->text);
+	case CS_WOVEN_LOOP:
+	case CS_WOVEN_NATIVE:
+		break;
 	}
-	return true;
+	f = &v->raw->frames[item->native];
+	return mix(mix(3 + (item->kind == CS_WOVEN_LOOP), f->pc),
+		   (uint64_t)f->trust << 2 | (uint64_t)f->exact << 1 | f->signal);
+}
+
+/** The keys of thread @i's stack; the caller frees them. */
+static struct cs_error *keys_make(const struct build *b, size_t i, struct draft *ret)
+{
+	struct cs_stack_view v = view_of(b, i);
+
+	ret->n_keys = cs_stack_view_n(&v);
+	ret->keys = malloc((ret->n_keys + 1) * sizeof(*ret->keys));
+	if (!ret->keys)
+		return &cs_nomem;
+	ret->hash = 0xcbf29ce484222325ULL ^ (uint64_t)v.raw->stop;
+	for (size_t k = 0; k < ret->n_keys; k++) {
+		struct cs_woven item = cs_stack_view_item(&v, k);
+
+		ret->keys[k] = item_key(b, &v, &item);
+		ret->hash = mix(ret->hash, ret->keys[k]);
+	}
+	return NULL;
+}
+
+static bool draft_equal(const struct build *b, const struct draft *x, const struct draft *y)
+{
+	return x->hash == y->hash && x->n_keys == y->n_keys &&
+	       b->stacks[x->first].raw.stop == b->stacks[y->first].raw.stop &&
+	       !memcmp(x->keys, y->keys, x->n_keys * sizeof(*x->keys));
 }
 
 /** The draft whose stack equals thread @i's, or a new one. Slots hold draft index + 1. */
 static struct cs_error *draft_find(struct build *b, size_t *slots, size_t n_slots, size_t i)
 {
-	struct draft d = {.first = i, .hash = stack_hash(&b->stacks[i].raw)};
+	struct draft d = {.first = i};
+	struct cs_error *err = keys_make(b, i, &d);
 	size_t slot = d.hash & (n_slots - 1);
 
-	for (; slots[slot]; slot = (slot + 1) & (n_slots - 1)) {
-		struct draft *other = &b->drafts.v[slots[slot] - 1];
-
-		if (other->hash == d.hash &&
-		    stack_equal(&b->stacks[other->first].raw, &b->stacks[i].raw))
+	for (; !err && slots[slot]; slot = (slot + 1) & (n_slots - 1))
+		if (draft_equal(b, &b->drafts.v[slots[slot] - 1], &d))
 			break;
+	if (!err && !slots[slot]) {
+		err = CS_PUSH(&b->drafts, d, CS_MAX_THREADS, "distinct stacks");
+		if (!err) {
+			slots[slot] = b->drafts.n;
+			d.keys = NULL; /* the draft's now */
+		}
 	}
-	if (!slots[slot]) {
-		CS_TRY(CS_PUSH(&b->drafts, d, CS_MAX_THREADS, "distinct stacks"));
-		slots[slot] = b->drafts.n;
-	}
+	free(d.keys);
+	if (err)
+		return err;
 	b->stacks[i].group = slots[slot] - 1;
 	b->drafts.v[slots[slot] - 1].n_tids++;
 	b->drafts.v[slots[slot] - 1].crashed |= i == b->crashed;
@@ -109,12 +143,11 @@ static struct cs_error *group_stacks(struct build *b)
 }
 
 /** Fold @d's stack and choose the runs that are kept: all, or the innermost and the outermost. */
-static struct cs_error *draft_fold(struct build *b, struct draft *d)
+static struct cs_error *draft_fold(struct draft *d)
 {
-	const struct cs_raw_stack *raw = &b->stacks[d->first].raw;
 	size_t total = 0, tail = 0;
 
-	CS_TRY(cs_fold(raw->frames, raw->n, &d->runs, &d->n_runs));
+	CS_TRY(cs_fold(d->keys, d->n_keys, &d->runs, &d->n_runs));
 	for (size_t i = 0; i < d->n_runs; i++)
 		total += d->runs[i].period;
 	d->head = d->n_runs;
@@ -132,111 +165,18 @@ static bool run_is_kept(const struct draft *d, size_t run)
 	return run < d->head || run >= d->n_runs - d->tail;
 }
 
-static int compare_locations(const void *a, const void *b)
+/** Note every frame that is kept. */
+static struct cs_error *frames_want(struct build *b)
 {
-	const struct cs_location *x = a, *y = b;
-
-	return x->lookup < y->lookup ? -1 : x->lookup > y->lookup;
-}
-
-/** All distinct addresses of all frames that are kept. */
-static struct cs_error *locations_collect(struct build *b)
-{
-	size_t n = 0, unique = 0;
-
-	for (size_t g = 0; g < b->drafts.n; g++)
-		for (size_t r = 0; r < b->drafts.v[g].n_runs; r++)
-			if (run_is_kept(&b->drafts.v[g], r))
-				n += b->drafts.v[g].runs[r].period;
-	b->locations = calloc(n ? n : 1, sizeof(*b->locations));
-	if (!b->locations)
-		return &cs_nomem;
-	n = 0;
 	for (size_t g = 0; g < b->drafts.n; g++) {
 		const struct draft *d = &b->drafts.v[g];
-		const struct cs_raw_frame *frames = b->stacks[d->first].raw.frames;
+		struct cs_stack_view v = view_of(b, d->first);
 
 		for (size_t r = 0; r < d->n_runs; r++)
 			for (size_t i = 0; run_is_kept(d, r) && i < d->runs[r].period; i++)
-				b->locations[n++].lookup = lookup_of(&frames[d->runs[r].first + i]);
+				CS_TRY(cs_frame_maker_want(&b->maker, &v, d->runs[r].first + i));
 	}
-	qsort(b->locations, n, sizeof(*b->locations), compare_locations);
-	for (size_t i = 0; i < n; i++)
-		if (!unique || b->locations[unique - 1].lookup != b->locations[i].lookup)
-			b->locations[unique++] = b->locations[i];
-	b->n_locations = unique;
 	return NULL;
-}
-
-static const struct cs_location *location_of(const struct build *b, const struct cs_raw_frame *f)
-{
-	struct cs_location key = {.lookup = lookup_of(f)};
-
-	return bsearch(&key, b->locations, b->n_locations, sizeof(key), compare_locations);
-}
-
-static size_t frames_of_raw(const struct build *b, const struct cs_raw_frame *f)
-{
-	return f->signal ? 1 : 1 + location_of(b, f)->n_inlines;
-}
-
-/** What an address without module is: code made at run time, data, a mapped file, or nothing. */
-static const char *place_of(const struct build *b, uint64_t pc)
-{
-	const struct cs_region *region = cs_mem_region(b->scene->mem, pc);
-	const struct cs_mapping *file = cs_mem_mapping(b->scene->mem, pc);
-	bool executable = region && region->prot & CS_PROT_EXEC;
-	char *path;
-
-	if (!region && !file)
-		return "not mapped";
-	if (!file)
-		return executable ? "code made at run time" : "memory without code";
-	path = cs_text_utf8(b->scene->arena, file->path, strlen(file->path));
-	return path && executable ? path : "data of a mapped file";
-}
-
-/** Write the model's frames for raw frame @f to @out: its inlined calls, innermost first, then itself. */
-static size_t frames_write(const struct build *b, const struct cs_raw_frame *f,
-			   struct cs_frame *out)
-{
-	const struct cs_location *l = location_of(b, f);
-	struct cs_frame base = {
-		.kind = CS_FRAME_NATIVE,
-		.trust = f->trust,
-		.address = f->pc,
-		.module = l->module,
-		.module_offset = l->module ? f->pc - l->module->bias : 0,
-		.place = l->module ? NULL : place_of(b, f->pc),
-	};
-	size_t n = 0;
-
-	if (f->signal) {
-		base.kind = CS_FRAME_SIGNAL;
-		base.function = "<signal handler called>";
-		out[n++] = base;
-		return n;
-	}
-	for (size_t i = 0; i < l->n_inlines; i++) {
-		const struct cs_inline_call *call = &l->inlines[i];
-
-		out[n] = base;
-		out[n].kind = CS_FRAME_INLINE;
-		out[n].function = call->function;
-		out[n].short_name = call->short_name;
-		out[n].file = call->file;
-		out[n].line = call->line;
-		out[n++].column = call->column;
-	}
-	base.function = l->function;
-	base.short_name = l->short_name;
-	base.offset = l->offset + (f->pc - l->lookup);
-	base.nearest = l->nearest;
-	base.file = l->file;
-	base.line = l->line;
-	base.column = l->column;
-	out[n++] = base;
-	return n;
 }
 
 static struct cs_error *gap_write(const struct build *b, const struct draft *d,
@@ -252,38 +192,48 @@ static struct cs_error *gap_write(const struct build *b, const struct draft *d,
 	return out->function ? NULL : &cs_nomem;
 }
 
+/** The frames of run @r, which is kept, to @frames; @at is moved behind them. */
+static struct cs_error *run_write(const struct build *b, const struct cs_stack_view *v,
+				  const struct cs_fold_run *run, struct cs_frame *frames, size_t *at)
+{
+	size_t begin = *at, n;
+
+	for (size_t i = 0; i < run->period; i++) {
+		CS_TRY(cs_frame_maker_write(&b->maker, v, run->first + i, frames + *at, &n));
+		*at += n;
+	}
+	if (run->count > 1) {
+		frames[begin].repeat_period = (uint32_t)(*at - begin);
+		frames[begin].repeat_count = run->count;
+	}
+	return NULL;
+}
+
 static struct cs_error *group_frames(const struct build *b, const struct draft *d,
 				     struct cs_stack_group *ret)
 {
-	const struct cs_raw_stack *raw = &b->stacks[d->first].raw;
+	struct cs_stack_view v = view_of(b, d->first);
 	bool cut = d->head < d->n_runs;
 	size_t n = cut, at = 0;
 	struct cs_frame *frames;
 
 	for (size_t r = 0; r < d->n_runs; r++)
 		for (size_t i = 0; run_is_kept(d, r) && i < d->runs[r].period; i++)
-			n += frames_of_raw(b, &raw->frames[d->runs[r].first + i]);
+			n += cs_frame_maker_count(&b->maker, &v, d->runs[r].first + i);
 	frames = cs_arena_calloc(b->scene->arena, n, sizeof(*frames));
 	if (!frames && n)
 		return &cs_nomem;
 	for (size_t r = 0; r < d->n_runs; r++) {
-		size_t begin = at;
-
 		if (cut && r == d->head)
 			CS_TRY(gap_write(b, d, &frames[at++]));
-		if (!run_is_kept(d, r))
-			continue;
-		begin = at;
-		for (size_t i = 0; i < d->runs[r].period; i++)
-			at += frames_write(b, &raw->frames[d->runs[r].first + i], frames + at);
-		if (d->runs[r].count > 1) {
-			frames[begin].repeat_period = (uint32_t)(at - begin);
-			frames[begin].repeat_count = d->runs[r].count;
-		}
+		if (run_is_kept(d, r))
+			CS_TRY(run_write(b, &v, &d->runs[r], frames, &at));
 	}
+	if (v.weave->items.n)
+		cs_frame_maker_plumbing(&b->maker, frames, at);
 	ret->frames = frames;
 	ret->n_frames = at;
-	ret->total_frames = raw->n;
+	ret->total_frames = v.raw->n;
 	return NULL;
 }
 
@@ -391,6 +341,24 @@ static struct cs_error *registers_write(const struct build *b, const struct cs_r
 	return NULL;
 }
 
+/** What Python knows of thread @i; the names of its innermost frames may tell that it wants the GIL. */
+static const struct cs_python_thread *python_of(const struct build *b, const struct cs_stack_group *g,
+						size_t i)
+{
+	struct cs_python_thread *python = cs_pythons_weave(b->input->pythons, i)->thread;
+	const char *names[WAIT_FRAMES];
+	size_t n = 0;
+
+	if (!python || python->holds_gil || python->waits_for_gil)
+		return python;
+	for (size_t k = 0; k < g->n_frames && n < WAIT_FRAMES; k++)
+		if (g->frames[k].function && !g->frames[k].nearest &&
+		    g->frames[k].kind != CS_FRAME_PYTHON)
+			names[n++] = g->frames[k].function;
+	python->waits_for_gil = cs_py_waits_for_gil(names, n);
+	return python;
+}
+
 static struct cs_error *thread_write(const struct build *b, const struct cs_analysis *a, size_t i,
 				     struct cs_thread *ret)
 {
@@ -403,10 +371,15 @@ static struct cs_error *thread_write(const struct build *b, const struct cs_anal
 	ret->crashed = i == b->crashed;
 	ret->group = &a->groups[b->stacks[i].group];
 	ret->role = cs_thread_role(ret->group, is_main);
+	ret->python = python_of(b, ret->group, i);
 	/* The kernel writes one name, that of the thread group's leader (fs/binfmt_elf.c, fill_psinfo). */
 	if (is_main && info->name[0]) {
 		ret->name = a->process.name;
 		ret->name_source = "note";
+	}
+	if (ret->python && ret->python->name) {
+		ret->name = ret->python->name;
+		ret->name_source = "python";
 	}
 	return ret->crashed ? registers_write(b, &b->stacks[i].regs, ret) : NULL;
 }
@@ -430,30 +403,32 @@ static struct cs_error *threads_write(const struct build *b, struct cs_analysis 
 
 static struct cs_error *build_all(struct build *b, struct cs_analysis *ret)
 {
+	CS_TRY(cs_frame_maker_init(&b->maker, b->input));
 	CS_TRY(group_stacks(b));
 	for (size_t g = 0; g < b->drafts.n; g++)
-		CS_TRY(draft_fold(b, &b->drafts.v[g]));
-	CS_TRY(locations_collect(b));
-	CS_TRY(cs_symbolize(b->scene->modules, b->scene->arena, b->scene->diags, b->locations,
-			    b->n_locations));
+		CS_TRY(draft_fold(&b->drafts.v[g]));
+	CS_TRY(frames_want(b));
+	CS_TRY(cs_frame_maker_symbolize(&b->maker));
 	CS_TRY(order_groups(b));
 	CS_TRY(groups_write(b, ret));
 	return threads_write(b, ret);
 }
 
-struct cs_error *cs_stacks_build(const struct cs_scene *scene, struct cs_thread_stack *stacks,
-				 size_t crashed, struct cs_analysis *ret)
+struct cs_error *cs_stacks_build(const struct cs_stack_input *input, struct cs_analysis *ret)
 {
-	struct build b = {.scene = scene,
-			  .target = cs_core_target(scene->core),
-			  .stacks = stacks,
-			  .crashed = crashed};
+	struct build b = {.input = input,
+			  .scene = input->scene,
+			  .target = cs_core_target(input->scene->core),
+			  .stacks = input->stacks,
+			  .crashed = input->crashed};
 	struct cs_error *err = build_all(&b, ret);
 
-	for (size_t g = 0; g < b.drafts.n; g++)
+	for (size_t g = 0; g < b.drafts.n; g++) {
+		free(b.drafts.v[g].keys);
 		free(b.drafts.v[g].runs);
+	}
 	free(b.drafts.v);
 	free(b.order);
-	free(b.locations);
+	cs_frame_maker_deinit(&b.maker);
 	return err;
 }

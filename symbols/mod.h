@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "symbols/elfhead.h"
 #include "symbols/modules.h"
+#include "symbols/sysroot.h"
 
 /** One mapping of a module. */
 struct cs_mod_range {
@@ -115,9 +116,6 @@ CS_MUST_CHECK bool cs_mod_offer_file(struct cs_mod *mod, struct cs_file **file,
 
 /* sysroot.c */
 
-/** Open regular file @path as a process whose root is @root would; @root NULL: plainly. */
-CS_MUST_CHECK struct cs_error *cs_open_in_root(const char *root, const char *path,
-					       struct cs_file **ret);
 /**
  * The same without openat2(2): resolve @path below folder @root_fd into @ret (CS_MAX_PATH bytes), relative
  * to @root_fd and without symbolic links. Errors: OS, LIMIT.

@@ -82,7 +82,7 @@ static bool non_canonical(uint64_t addr)
 const struct cs_arch cs_arch_aarch64 = {
 	.name = "aarch64",
 	.machine = EM_AARCH64,
-	.prstatus = {.size = 392, .cursig = 12, .pid = 32, .regs = 112, .n_slots = 34},
+	.prstatus = {.size = 392, .cursig = 12, .pid = 32, .regs = 112, .n_slots = 34, .thread_pointer = -1},
 	.prpsinfo = CS_PRPSINFO_LP64,
 	.n_regs = N_REGS,
 	.reg_names = names,

@@ -53,6 +53,18 @@ bool cs_arch_prstatus_regs(const struct cs_arch *arch, struct cs_buf *desc, stru
 	return true;
 }
 
+uint64_t cs_arch_prstatus_thread_pointer(const struct cs_arch *arch, struct cs_buf *desc)
+{
+	uint64_t ret = 0;
+
+	if (arch->prstatus.thread_pointer < 0 ||
+	    !cs_buf_seek(desc, arch->prstatus.regs + 8U * (unsigned)arch->prstatus.thread_pointer,
+			 "pr_reg") ||
+	    !cs_buf_u64(desc, "pr_reg", &ret))
+		return 0;
+	return ret;
+}
+
 bool cs_arch_after_clone(const struct cs_arch *arch, const uint8_t *bytes, size_t n)
 {
 	for (size_t i = 0; i < CS_COUNT(arch->clone_code); i++)

@@ -21,6 +21,7 @@ struct cs_prstatus_layout {
 	uint16_t pid;     /* u32: the thread's id */
 	uint16_t regs;    /* first byte of pr_reg */
 	uint16_t n_slots; /* 8-byte slots in pr_reg */
+	int8_t thread_pointer; /* slot in pr_reg; -1: it has a note of its own */
 };
 
 /** Byte offsets in NT_PRPSINFO (struct elf_prpsinfo). */
@@ -104,6 +105,9 @@ const struct cs_arch *cs_arch_find(uint16_t machine);
 
 /** A name for any ELF machine value that users meet ("x86_64", "ppc64le", ...), or NULL. */
 const char *cs_machine_name(uint16_t machine);
+
+/** The thread pointer out of an NT_PRSTATUS descriptor; 0: it is not there. */
+uint64_t cs_arch_prstatus_thread_pointer(const struct cs_arch *arch, struct cs_buf *desc);
 
 /**
  * Registers out of an NT_PRSTATUS descriptor.

@@ -111,7 +111,7 @@ static bool non_canonical(uint64_t addr)
 const struct cs_arch cs_arch_x86_64 = {
 	.name = "x86_64",
 	.machine = EM_X86_64,
-	.prstatus = {.size = 336, .cursig = 12, .pid = 32, .regs = 112, .n_slots = 27},
+	.prstatus = {.size = 336, .cursig = 12, .pid = 32, .regs = 112, .n_slots = 27, .thread_pointer = 21},
 	.prpsinfo = CS_PRPSINFO_LP64,
 	.n_regs = N_REGS,
 	.reg_names = names,

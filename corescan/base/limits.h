@@ -71,6 +71,30 @@
 #define CS_MAX_ROLE_FRAMES 256UL              /* outermost frames searched for a thread's role */
 #define CS_MAX_VERSION_FILE 4096UL            /* bytes read of torch's version.py */
 #define CS_MAX_VERSION_SCAN (64UL << 20)      /* bytes of one module searched for a version text */
+#define CS_MAX_PY_RUNTIMES 16UL               /* CPython runtimes of one process */
+#define CS_MAX_PY_INTERPRETERS 4096UL         /* interpreters of one runtime */
+#define CS_MAX_PY_FRAMES 1048576UL            /* Python frames of one thread */
+#define CS_MAX_PY_TOTAL_FRAMES 16777216UL     /* Python frames of all threads together */
+#define CS_MAX_PY_CODES 1048576UL             /* code objects of one runtime */
+#define CS_MAX_PY_LINE_TABLE (4UL << 20)      /* bytes of one code object's line table */
+#define CS_MAX_PY_NAME 4096UL                 /* bytes of one function, file, thread or type name */
+#define CS_MAX_PY_ITEMS 1048576UL             /* items of one dict, set, list or tuple looked at */
+#define CS_MAX_PY_MRO 256UL                   /* base classes of one type looked at */
+#define CS_MAX_PY_MESSAGE 16384UL             /* bytes of one exception's message or note */
+#define CS_MAX_PY_REPR 1024UL                 /* bytes of one value shown */
+#define CS_MAX_PY_DEPTH 8UL                   /* objects within objects of one value shown */
+#define CS_MAX_PY_SHOWN 32UL                  /* items of one container shown */
+#define CS_MAX_PY_DIGITS 64UL                 /* 30-bit digits of an int that is shown in decimal */
+#define CS_MAX_PY_EXCEPTIONS 64UL             /* exceptions of one thread, and of one chain of causes */
+#define CS_MAX_PY_TRACEBACK 4096UL            /* entries of one traceback */
+#define CS_MAX_PY_TRACEBACKS 2097152UL        /* traceback entries of all exceptions looked at */
+#define CS_MAX_PY_TOTAL_EXCEPTIONS 16384UL    /* exceptions of all threads together, causes included */
+#define CS_MAX_PY_TASKS 65536UL               /* asyncio tasks of one process */
+#define CS_MAX_PY_TASK_FRAMES 256UL           /* coroutines that one task waits through */
+#define CS_MAX_PY_GREENLETS 65536UL           /* greenlets of one process */
+#define CS_MAX_PY_SCAN (4UL << 30)            /* bytes searched for a runtime or for greenlets */
+#define CS_MAX_SOURCE_FILE (16UL << 20)       /* bytes of one source file read with --source */
+#define CS_MAX_SOURCE_LINE 512UL              /* bytes of one source line shown */
 #define CS_MAX_JSON_STRING 16384UL            /* bytes of one string in the JSON report */
 #define CS_MAX_JSON_FRAMES 250000UL           /* frames in one JSON report; beyond, equal stacks come once */
 #define CS_MAX_CLI_FOLDERS 1024UL             /* folders in all --lib-path and --debug-dir options */

@@ -18,6 +18,14 @@
 		size_t cap;                                                              \
 	}
 
+/** The same with a name, for signatures: CS_VEC_TYPE(cs_names, const char *); */
+#define CS_VEC_TYPE(name, type)                                                          \
+	struct name {                                                                    \
+		type *v;                                                                 \
+		size_t n;                                                                \
+		size_t cap;                                                              \
+	}
+
 /** Room for one more of @size bytes; CS_ERR_LIMIT names @what once @n reaches @max. */
 CS_MUST_CHECK struct cs_error *cs_vec_reserve(void **v, size_t *cap, size_t n, size_t size,
 					      size_t max, const char *what);

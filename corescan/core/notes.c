@@ -69,6 +69,7 @@ static struct cs_error *read_prstatus(struct cs_core *core, struct cs_buf desc)
 	info.tid = (int32_t)pid;
 	info.signal = cursig;
 	t.has_regs = cs_arch_prstatus_regs(core->arch, &desc, &t.regs);
+	info.thread_pointer = cs_arch_prstatus_thread_pointer(core->arch, &desc);
 	if (desc.bad)
 		cs_diag(core->diags, CS_SEVERITY_WARNING, "core", "note-damaged", info.tid,
 			"note NT_PRSTATUS of thread number %zu: %s does not fit in its descriptor; "
@@ -224,11 +225,22 @@ static void read_pac_mask(struct cs_core *core, struct cs_buf desc)
 		complain(core, "NT_ARM_PAC_MASK", desc.bad);
 }
 
+/** tpidr_el0 of the thread whose NT_PRSTATUS came last; linux: arch/arm64/kernel/ptrace.c, tls_get */
+static void read_arm_tls(struct cs_core *core, struct cs_buf desc)
+{
+	uint64_t tpidr;
+
+	if (core->thread_infos.n && !core->thread_dropped && cs_buf_u64(&desc, "tpidr", &tpidr))
+		core->thread_infos.v[core->thread_infos.n - 1].thread_pointer = tpidr;
+}
+
 static struct cs_error *read_note(struct cs_core *core, const struct note *n, bool first)
 {
 	if (!strcmp(n->name, "LINUX")) {
 		if (n->type == NT_ARM_PAC_MASK && core->target.machine != EM_X86_64)
 			read_pac_mask(core, n->desc);
+		if (n->type == NT_ARM_TLS && core->target.machine == EM_AARCH64)
+			read_arm_tls(core, n->desc);
 		return NULL;
 	}
 	if (strcmp(n->name, "CORE") != 0)

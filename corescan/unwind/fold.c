@@ -2,7 +2,7 @@
 /*
  * Recursion folded.
  *
- * Knows pcs and nothing else. For each period p it remembers how far the frames are known to equal those p
+ * Knows which frames are equal and nothing else. For each period p it remembers how far the frames are known to equal those p
  * further out, so a frame is compared at most once for each period: time is linear in the frames.
  */
 #include "unwind/fold.h"
@@ -13,7 +13,7 @@
 #define MIN_REPEATS 3
 
 struct folder {
-	const struct cs_raw_frame *frames;
+	const uint64_t *keys;
 	size_t n;
 	/* [p]: all frames from where the folder is up to here equal the frame p further out. */
 	size_t equal_to[CS_MAX_FOLD_PERIOD + 1];
@@ -28,7 +28,7 @@ static size_t equal_run(struct folder *f, size_t at, size_t period)
 		end = at;
 	else if (end > at)
 		return end - at;
-	while (end < f->n - period && f->frames[end].pc == f->frames[end + period].pc)
+	while (end < f->n - period && f->keys[end] == f->keys[end + period])
 		end++;
 	f->equal_to[period] = end;
 	return end - at;
@@ -48,10 +48,9 @@ static struct cs_fold_run best_run(struct folder *f, size_t at)
 	return best;
 }
 
-struct cs_error *cs_fold(const struct cs_raw_frame *frames, size_t n, struct cs_fold_run **ret,
-			 size_t *ret_n)
+struct cs_error *cs_fold(const uint64_t *keys, size_t n, struct cs_fold_run **ret, size_t *ret_n)
 {
-	struct folder f = {.frames = frames, .n = n};
+	struct folder f = {.keys = keys, .n = n};
 	CS_VEC(struct cs_fold_run) runs = {0};
 
 	for (size_t at = 0; at < n;) {

@@ -18,13 +18,13 @@
 static void check(const char *stack, const char *want)
 {
 	size_t n = strlen(stack), n_runs, len = 0;
-	struct cs_raw_frame *frames = calloc(n + 1, sizeof(*frames));
+	uint64_t *frames = calloc(n + 1, sizeof(*frames));
 	struct cs_fold_run *runs = NULL;
 	char got[512] = "";
 
 	assert_non_null(frames);
 	for (size_t i = 0; i < n; i++)
-		frames[i].pc = (unsigned char)stack[i];
+		frames[i] = (unsigned char)stack[i];
 	assert_null(cs_fold(frames, n, &runs, &n_runs));
 	for (size_t i = 0; i < n_runs; i++) {
 		if (runs[i].count == 1) {
@@ -79,7 +79,7 @@ static void test_longest_period(void **state)
 }
 
 /** Runs cover all frames in order, and unfolding them gives the frames again. */
-static void check_cover(const struct cs_raw_frame *frames, size_t n)
+static void check_cover(const uint64_t *frames, size_t n)
 {
 	struct cs_fold_run *runs;
 	size_t n_runs, at = 0;
@@ -89,7 +89,7 @@ static void check_cover(const struct cs_raw_frame *frames, size_t n)
 		assert_int_equal(runs[i].first, at);
 		for (uint64_t k = 0; k < runs[i].count; k++)
 			for (size_t p = 0; p < runs[i].period; p++)
-				assert_int_equal(frames[at++].pc, frames[runs[i].first + p].pc);
+				assert_int_equal(frames[at++], frames[runs[i].first + p]);
 	}
 	assert_int_equal(at, n);
 	free(runs);
@@ -97,14 +97,14 @@ static void check_cover(const struct cs_raw_frame *frames, size_t n)
 
 static void test_cover(void **state)
 {
-	struct cs_raw_frame frames[300] = {0};
+	uint64_t frames[300] = {0};
 	uint32_t random = 12345;
 
 	(void)state;
 	for (size_t round = 0; round < 500; round++) {
 		for (size_t i = 0; i < CS_COUNT(frames); i++) {
 			random = random * 1664525 + 1013904223;
-			frames[i].pc = random >> 30;
+			frames[i] = random >> 30;
 		}
 		check_cover(frames, CS_COUNT(frames));
 	}
@@ -122,7 +122,7 @@ static double seconds(void)
 static void test_linear_time(void **state)
 {
 	size_t n = CS_MAX_RAW_FRAMES;
-	struct cs_raw_frame *frames = calloc(n, sizeof(*frames));
+	uint64_t *frames = calloc(n, sizeof(*frames));
 	struct cs_fold_run *runs;
 	size_t n_runs;
 	double small, large;
@@ -130,7 +130,7 @@ static void test_linear_time(void **state)
 	(void)state;
 	assert_non_null(frames);
 	for (size_t i = 0; i < n; i++)
-		frames[i].pc = i % 61 == 0 ? i : i % 2;
+		frames[i] = i % 61 == 0 ? i : i % 2;
 	small = seconds();
 	assert_null(cs_fold(frames, n / 8, &runs, &n_runs));
 	small = seconds() - small;

@@ -137,11 +137,13 @@ enum cs_frame_kind {
 	CS_FRAME_GAP,    /* frames are missing here; `function` says why */
 };
 
+struct cs_python_variable;
+
 struct cs_frame {
 	enum cs_frame_kind kind;
 	enum cs_trust trust;
-	uint64_t address;       /* pc: for callers the return address */
-	const char *function;   /* demangled, whole; NULL: not known */
+	uint64_t address;       /* pc: for callers the return address; PYTHON: of the frame's record */
+	const char *function;   /* demangled, whole; NULL: not known. PYTHON: the qualified name where known */
 	const char *short_name; /* without template arguments and parameters; NULL: as function */
 	uint64_t offset;        /* address - start of function, bytes */
 	bool nearest;           /* address lies outside the symbol: only the closest name before it */
@@ -157,6 +159,20 @@ struct cs_frame {
 	 */
 	uint32_t repeat_period;
 	uint64_t repeat_count;
+
+	/* CS_FRAME_PYTHON only, but `plumbing`: native frames that only carry Python calls. */
+	bool plumbing;          /* the interpreter's own: the evaluation loop, vectorcall, ... */
+	bool entry;             /* the outermost Python frame that one native call runs */
+	const char *source;     /* the text of `line`; NULL: not asked for, or not to be had */
+	const struct cs_python_variable *variables; /* in the order of the code; asked for only */
+	size_t n_variables;
+};
+
+/** One local name of a Python frame. */
+struct cs_python_variable {
+	const char *name;
+	const char *kind;  /* "argument", "local", "cell" (shared with inner functions), "free" */
+	const char *value; /* as repr() would, bounded; NULL: not bound */
 };
 
 /** Threads with equal stacks; the threads of a process share a group's frames. */
@@ -176,6 +192,21 @@ struct cs_register {
 	uint64_t value;
 };
 
+/** What the interpreter knows of a thread. */
+struct cs_python_thread {
+	const char *name;     /* threading.Thread.name; NULL: not known */
+	uint64_t ident;       /* threading.get_ident(): its pthread_t */
+	int64_t interpreter;  /* id; 0 is the main one */
+	uint32_t runtime;     /* index into cs_analysis.python.runtimes */
+	bool is_main;         /* threading.main_thread() */
+	bool daemon;
+	bool holds_gil;
+	bool waits_for_gil;
+	bool collecting;      /* runs the cyclic garbage collector */
+	const char *state;    /* without a GIL: "attached", "detached", "suspended"; else NULL */
+	const char *broken;   /* why the Python frames end early; NULL: they are all there */
+};
+
 struct cs_thread {
 	int32_t tid;
 	const char *name;        /* NULL: not known */
@@ -184,6 +215,7 @@ struct cs_thread {
 	bool crashed;            /* it received the fatal signal */
 	int signal;              /* pr_cursig, 0: none */
 	const struct cs_stack_group *group;
+	const struct cs_python_thread *python; /* NULL: it never entered Python */
 	const struct cs_register *registers; /* only for the crashed thread */
 	size_t n_registers;
 };
@@ -231,6 +263,80 @@ struct cs_crash {
 	const struct cs_frame *culprit;
 };
 
+/* ---- what the interpreter knows ---- */
+
+enum cs_layout_source {
+	CS_LAYOUT_PUBLISHED, /* the offsets that the runtime itself publishes (CPython 3.13+) */
+	CS_LAYOUT_DWARF,     /* debug information of that very interpreter */
+	CS_LAYOUT_TABLE,     /* the table of its version */
+};
+
+/** One CPython runtime; a process can hold several. */
+struct cs_python_runtime {
+	const char *version;     /* "3.12.1" */
+	enum cs_layout_source layout;
+	const char *found;       /* how: "symbol _PyRuntime of /usr/bin/python3", ... */
+	const struct cs_module *module; /* NULL: not known */
+	bool free_threaded;
+	const char *phase;       /* "starting", "running", "finalizing" */
+	size_t n_interpreters;
+	size_t n_threads;        /* thread states that belong to a thread of the process */
+	size_t n_stale;          /* thread states without one: those of a fork's parent */
+	int32_t gil_holder;      /* tid; 0: nobody, or not known */
+	const char *gil;         /* "held", "free", "disabled"; NULL: not known */
+	int32_t collecting;      /* tid of who collects garbage; 0: nobody */
+};
+
+/** An exception; cause and context as Python has them. */
+struct cs_exception {
+	int32_t tid;             /* of the thread it was found with; 0: none */
+	const char *language;    /* "python", "c++" */
+	const char *type;        /* "ValueError", "torch.cuda.OutOfMemoryError" */
+	const char *message;     /* str() of it, as far as memory tells; NULL: none */
+	const char *state;       /* "in-flight": raised, not handled yet; "caught": being handled; "stored" */
+	const struct cs_frame *frames; /* of the traceback, innermost first as in stacks */
+	size_t n_frames;
+	const struct cs_exception *cause;   /* raise ... from ...; NULL: none */
+	const struct cs_exception *context; /* raised while this one was handled; NULL: none */
+	bool suppress_context;   /* raise ... from None, or with a cause */
+	const char *const *notes; /* add_note() */
+	size_t n_notes;
+};
+
+/** An asyncio task. */
+struct cs_python_task {
+	const char *name;        /* "Task-3" */
+	const char *coroutine;   /* qualified name of what it runs */
+	const char *state;       /* "running", "waiting", "ready", "done"; NULL: not known */
+	int32_t tid;             /* of the thread of its event loop; 0: not known */
+	uint64_t address;        /* of the task */
+	uint64_t loop;           /* address of its event loop; 0: not known */
+	const struct cs_frame *frames; /* coroutine chain, innermost first: what it is suspended at */
+	size_t n_frames;
+	const char *awaits;      /* what the innermost frame waits for: "<Future pending>"; NULL: not known */
+	uint64_t awaits_task;    /* address of the task that it waits for; 0: not a task */
+};
+
+/** A greenlet that is not running now. */
+struct cs_python_greenlet {
+	const char *name;        /* type name: "gevent._gevent_cgreenlet.Greenlet" */
+	const char *state;       /* "suspended", "not started" */
+	int32_t tid;             /* of the thread that it belongs to; 0: not known */
+	uint64_t address;
+	const struct cs_frame *frames; /* innermost first */
+	size_t n_frames;
+	const char *broken;      /* why frames are missing; NULL: none */
+};
+
+struct cs_python {
+	const struct cs_python_runtime *runtimes; /* the one with most threads first */
+	size_t n_runtimes;
+	const struct cs_python_task *tasks;
+	size_t n_tasks;
+	const struct cs_python_greenlet *greenlets;
+	size_t n_greenlets;
+};
+
 /* ---- the whole ---- */
 
 struct cs_timing {
@@ -250,6 +356,9 @@ struct cs_analysis {
 	size_t n_threads;
 	const struct cs_stack_group *groups; /* the crashed thread's first, then by size, largest first */
 	size_t n_groups;
+	struct cs_python python;
+	const struct cs_exception *exceptions; /* the crashed thread's first */
+	size_t n_exceptions;
 	const struct cs_diagnostic *diagnostics;
 	size_t n_diagnostics;
 	size_t n_diagnostics_dropped; /* beyond CS_MAX_DIAGNOSTICS */
@@ -273,6 +382,8 @@ struct cs_options {
 	size_t n_debug_dirs;
 	bool debuginfod;               /* ask the servers in DEBUGINFOD_URLS */
 	bool all_lines;                /* source lines also where large debug files must be unpacked */
+	bool locals;                   /* values of the locals of Python frames */
+	bool source;                   /* source lines of Python frames, where the file is there */
 	unsigned time_limit_ms;        /* 0: none */
 	cs_progress_fn *progress;      /* may be NULL */
 	void *progress_arg;

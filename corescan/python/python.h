@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * The CPython runtimes of a process, and their frames woven into the native stacks.
+ *
+ * A thread whose Python frames cannot be read keeps its native ones, and the other way round.
+ */
+#ifndef CS_PYTHON_PYTHON_H
+#define CS_PYTHON_PYTHON_H
+
+#include "crash/crash.h"
+#include "python/frames.h"
+
+/** One thread as the unwinder left it; nothing is owned. */
+struct cs_py_native {
+	const struct cs_regs *regs;
+	const struct cs_raw_stack *raw;
+};
+
+enum cs_woven_kind {
+	CS_WOVEN_NATIVE, /* raw frame number `native` */
+	CS_WOVEN_LOOP,   /* the same, and it is the evaluation loop of the Python frames before it */
+	CS_WOVEN_PYTHON,
+	CS_WOVEN_GAP,    /* what comes next has no known place; `text` says why */
+};
+
+struct cs_woven {
+	enum cs_woven_kind kind;
+	bool entry; /* PYTHON: the outermost frame of its evaluation loop's call */
+	size_t native;
+	struct cs_py_frame python;
+	const struct cs_py *py; /* PYTHON: of the frame; owned by the pythons */
+	const char *text;
+};
+
+/** One thread's frames, innermost first, native and Python. n == 0: it never entered Python. */
+struct cs_weave {
+	CS_VEC(struct cs_woven) items; /* owned */
+	struct cs_python_thread *thread; /* in the arena; NULL: not known to any interpreter */
+};
+
+struct cs_pythons;
+
+/**
+ * Find every runtime, read it, and weave. @natives has one entry for each of the target's threads, in
+ * order. Model parts are put into @ret and live in the scene's arena. No runtime at all is a success.
+ * Errors: NOMEM.
+ */
+CS_MUST_CHECK struct cs_error *cs_pythons_read(const struct cs_scene *scene,
+					       const struct cs_py_native *natives, size_t n,
+					       struct cs_analysis *ret, struct cs_pythons **pythons_ret);
+void cs_pythons_destroy(struct cs_pythons *pythons);
+CS_DEFINE_CLEANUP(struct cs_pythons *, cs_pythons_destroy)
+
+/** True if @module holds a runtime that was found. */
+bool cs_pythons_own(const struct cs_pythons *pythons, const struct cs_module *module);
+
+/** The weave of thread number @i; valid as long as @pythons. */
+const struct cs_weave *cs_pythons_weave(const struct cs_pythons *pythons, size_t i);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The weave: each run of Python frames goes to the native frame of the evaluation loop that runs it.
+ *
+ * From 3.10 on the loop keeps a structure in its native frame to which Python memory points, so an address
+ * decides. Before that there is one native call of the loop for each Python frame, and the loop has the
+ * frame's address in its part of the stack: they are paired by order, and each pair is checked by that.
+ * What has no place is shown between its neighbours, behind a mark, and never costs the others theirs.
+ */
+#include "python/weave.h"
+
+#include "base/limits.h"
+
+#include <string.h>
+
+#define NOWHERE SIZE_MAX
+#define MAX_WINDOW 65536UL /* bytes of one native frame that are looked through for a Python frame */
+#define MAX_STRAY 64       /* native calls of the loop passed over for one Python frame */
+
+struct window {
+	uint64_t start, end; /* [sp, CFA) */
+	size_t native;
+};
+
+struct cs_py_windows {
+	struct window *v; /* by end; owned */
+	size_t n;
+	struct window *by_native; /* in order of the frames; start == end: not known; owned */
+	size_t n_native;
+};
+
+static int compare_windows(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+struct cs_error *cs_py_windows_create(const struct cs_scene *scene, const struct cs_py_native *native,
+				      struct cs_py_windows **ret)
+{
+	CS_CLEANUP(cs_py_windows_destroyp) struct cs_py_windows *w = calloc(1, sizeof(*w));
+	const struct cs_raw_stack *raw = native->raw;
+	uint64_t sp = 0;
+	bool sorted = true;
+
+	if (!w)
+		return &cs_nomem;
+	w->v = calloc(raw->n + 1, sizeof(*w->v));
+	w->by_native = calloc(raw->n + 1, sizeof(*w->by_native));
+	if (!w->v || !w->by_native)
+		return &cs_nomem;
+	w->n_native = raw->n;
+	if (!cs_regs_get(native->regs, scene->arch->sp, &sp))
+		sp = 0;
+	for (size_t i = 0; i < raw->n; i++) {
+		uint64_t cfa = raw->frames[i].cfa;
+
+		if (cfa > sp && sp) {
+			struct window one = {sp, cfa, i};
+
+			w->by_native[i] = one;
+			sorted &= !w->n || w->v[w->n - 1].end <= cfa;
+			w->v[w->n++] = one;
+		}
+		/* A stack switch (a signal's own stack) leads to a lower or far higher one. */
+		sp = cfa ? cfa : sp;
+	}
+	if (!sorted)
+		qsort(w->v, w->n, sizeof(*w->v), compare_windows);
+	*ret = CS_TAKE(w);
+	return NULL;
+}
+
+void cs_py_windows_destroy(struct cs_py_windows *windows)
+{
+	if (!windows)
+		return;
+	free(windows->v);
+	free(windows->by_native);
+	free(windows);
+}
+
+size_t cs_py_windows_find(const struct cs_py_windows *windows, uint64_t address)
+{
+	size_t low = 0, high = windows->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (windows->v[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < windows->n && windows->v[low].start <= address ? windows->v[low].native
+								      : NOWHERE;
+}
+
+/* ---- where each run belongs ---- */
+
+struct placed {
+	const struct cs_py_strand *strand;
+	const struct cs_py_run *run;
+	size_t native; /* index of the loop's frame, or NOWHERE */
+	size_t before; /* NOWHERE's place: in front of this native frame; n: behind all of them */
+};
+
+struct weaver {
+	const struct cs_scene *scene;
+	const struct cs_py_native *native;
+	struct cs_py_windows *windows;
+	struct placed *placed; /* owned */
+	size_t n_placed;
+	size_t *loops; /* native frames that are calls of the loop by their pc; owned */
+	size_t n_loops;
+	struct cs_weave *ret;
+};
+
+/** The names under which a pc is in the loop before 3.10. */
+static const char *const loop_names[] = {
+	"_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault.cold", "_PyEval_EvalFrameDefault.cold.0",
+	"_PyEval_EvalFrameDefault.cold.1", "_PyEval_EvalFrameDefault.part.0"};
+
+struct code_range {
+	uint64_t start, end;
+};
+
+static size_t loop_ranges(const struct cs_py_process *p, struct code_range *ret)
+{
+	size_t n = 0;
+	uint64_t start, size;
+
+	for (size_t i = 0; p->py.module && i < CS_COUNT(loop_names); i++)
+		if (cs_mod_symbol(p->py.module, loop_names[i], &start, &size) && size)
+			ret[n++] = (struct code_range){start, start + size};
+	return n;
+}
+
+static struct cs_error *find_loops(struct weaver *w, const struct cs_py_process *p)
+{
+	struct code_range ranges[CS_COUNT(loop_names)];
+	size_t n = loop_ranges(p, ranges);
+	const struct cs_raw_stack *raw = w->native->raw;
+
+	free(w->loops);
+	w->n_loops = 0;
+	w->loops = calloc(raw->n + 1, sizeof(*w->loops));
+	if (!w->loops)
+		return &cs_nomem;
+	for (size_t i = 0; i < raw->n; i++) {
+		uint64_t pc = raw->frames[i].pc - !raw->frames[i].exact;
+
+		for (size_t r = 0; r < n; r++)
+			if (pc >= ranges[r].start && pc < ranges[r].end) {
+				w->loops[w->n_loops++] = i;
+				break;
+			}
+	}
+	return NULL;
+}
+
+enum held { HELD, NOT_HELD, NOT_KNOWN };
+
+/** Is the word @value in the part of the stack that belongs to native frame @i? */
+static enum held holds(const struct weaver *w, size_t i, uint64_t value)
+{
+	const struct window *window = &w->windows->by_native[i];
+	uint64_t at = (window->start + 7) & ~7ULL;
+	uint64_t words[64];
+
+	if (window->end <= window->start)
+		return NOT_KNOWN;
+	if (window->end - window->start > MAX_WINDOW)
+		return NOT_KNOWN;
+	while (at < window->end) {
+		size_t want = (size_t)CS_MIN(window->end - at, (uint64_t)sizeof(words));
+		size_t got = cs_mem_read_some(w->scene->mem, at, words, want);
+
+		for (size_t k = 0; k < got / 8; k++)
+			if (words[k] == value)
+				return HELD;
+		if (got < want)
+			return NOT_KNOWN;
+		at += got;
+	}
+	return NOT_HELD;
+}
+
+static const struct cs_py_frame *frame_of(const struct placed *p)
+{
+	return &p->strand->state->chain.frames.v[p->run->first];
+}
+
+/** As many calls as frames: paired in order, unless a call is seen not to hold its frame. */
+static bool pair_in_order(struct weaver *w, struct placed *runs, size_t n)
+{
+	if (w->n_loops != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (holds(w, w->loops[i], frame_of(&runs[i])->address) == NOT_HELD)
+			return false;
+	for (size_t i = 0; i < n; i++)
+		runs[i].native = w->loops[i];
+	return true;
+}
+
+/** From the outermost on, each frame to the next call that holds it. */
+static void pair_by_address(struct weaver *w, struct placed *runs, size_t n)
+{
+	size_t left = w->n_loops;
+
+	for (size_t j = n; j-- && left;) {
+		for (size_t m = left; m-- && left - m <= MAX_STRAY;) {
+			if (holds(w, w->loops[m], frame_of(&runs[j])->address) != HELD)
+				continue;
+			runs[j].native = w->loops[m];
+			left = m;
+			break;
+		}
+	}
+}
+
+/** The runs of one thread state, innermost first. */
+static struct cs_error *place_strand(struct weaver *w, const struct cs_py_strand *strand)
+{
+	const struct cs_py_chain *chain = &strand->state->chain;
+	struct placed *runs = w->placed + w->n_placed;
+	size_t n = chain->runs.n;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct cs_py_run *run = &chain->runs.v[i];
+
+		runs[i] = (struct placed){
+			.strand = strand,
+			.run = run,
+			.native = run->anchor ? cs_py_windows_find(w->windows, run->anchor) : NOWHERE};
+	}
+	w->n_placed += n;
+	if (strand->process->py.layout.minor < 10) {
+		CS_TRY(find_loops(w, strand->process));
+		if (!pair_in_order(w, runs, n))
+			pair_by_address(w, runs, n);
+	}
+	return NULL;
+}
+
+/**
+ * Give the runs without a place one in front of the next native frame that has a run of the same thread
+ * state; drop a place that is further in than that of a run which was called later.
+ */
+static void settle(struct weaver *w, struct placed *runs, size_t n)
+{
+	size_t outer = w->native->raw->n;
+
+	for (size_t i = n; i--;) {
+		if (runs[i].native != NOWHERE && runs[i].native < outer)
+			outer = runs[i].native;
+		else
+			runs[i].native = NOWHERE;
+		runs[i].before = outer;
+	}
+}
+
+/* ---- writing it down ---- */
+
+static size_t place_of(const struct placed *p)
+{
+	return p->native != NOWHERE ? p->native : p->before;
+}
+
+static struct cs_error *put(struct weaver *w, struct cs_woven item)
+{
+	return CS_PUSH(&w->ret->items, item, CS_MAX_RAW_FRAMES + 2 * CS_MAX_PY_FRAMES + 2,
+		       "woven frames");
+}
+
+static struct cs_error *put_run(struct weaver *w, const struct placed *p)
+{
+	const struct cs_py_chain *chain = &p->strand->state->chain;
+
+	if (p->native == NOWHERE && p->run->n)
+		CS_TRY(put(w, (struct cs_woven){
+				      .kind = CS_WOVEN_GAP,
+				      .text = "the native frame that runs these Python frames was "
+					      "not found"}));
+	for (size_t i = 0; i < p->run->n; i++)
+		CS_TRY(put(w, (struct cs_woven){.kind = CS_WOVEN_PYTHON,
+						.entry = i + 1 == p->run->n,
+						.py = &p->strand->process->py,
+						.python = chain->frames.v[p->run->first + i]}));
+	return NULL;
+}
+
+static int compare_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	size_t px = place_of(x), py = place_of(y);
+
+	if (px != py)
+		return px < py ? -1 : 1;
+	/* What has no place comes in front of what has this one. */
+	if ((x->native == NOWHERE) != (y->native == NOWHERE))
+		return x->native == NOWHERE ? -1 : 1;
+	return x->run < y->run ? -1 : x->run > y->run;
+}
+
+static struct cs_error *write_all(struct weaver *w)
+{
+	size_t n = w->native->raw->n, next = 0;
+
+	for (size_t i = 0; i <= n; i++) {
+		bool loop = false;
+
+		for (; next < w->n_placed && place_of(&w->placed[next]) == i; next++) {
+			loop |= w->placed[next].native == i;
+			CS_TRY(put_run(w, &w->placed[next]));
+		}
+		if (i < n)
+			CS_TRY(put(w, (struct cs_woven){
+					      .kind = loop ? CS_WOVEN_LOOP : CS_WOVEN_NATIVE,
+					      .native = i}));
+	}
+	return NULL;
+}
+
+static struct cs_error *weave(struct weaver *w, const struct cs_py_strand *strands, size_t n)
+{
+	size_t runs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		runs += strands[i].state->chain.runs.n;
+	w->placed = calloc(runs + 1, sizeof(*w->placed));
+	if (!w->placed)
+		return &cs_nomem;
+	CS_TRY(cs_py_windows_create(w->scene, w->native, &w->windows));
+	for (size_t i = 0; i < n; i++) {
+		size_t first = w->n_placed;
+
+		CS_TRY(place_strand(w, &strands[i]));
+		settle(w, w->placed + first, w->n_placed - first);
+	}
+	if (w->n_placed)
+		qsort(w->placed, w->n_placed, sizeof(*w->placed), compare_placed);
+	CS_TRY(write_all(w));
+	for (size_t i = 0; i < n; i++)
+		if (strands[i].state->chain.broken)
+			CS_TRY(put(w, (struct cs_woven){.kind = CS_WOVEN_GAP,
+							.text = strands[i].state->chain.broken}));
+	return NULL;
+}
+
+struct cs_error *cs_py_weave(const struct cs_scene *scene, const struct cs_py_native *native,
+			     const struct cs_py_strand *strands, size_t n, struct cs_weave *ret)
+{
+	struct weaver w = {.scene = scene, .native = native, .ret = ret};
+	struct cs_error *err = weave(&w, strands, n);
+
+	cs_py_windows_destroy(w.windows);
+	free(w.placed);
+	free(w.loops);
+	return err;
+}
