@@ -186,7 +186,7 @@ static uint64_t image_end(const struct cs_scene *scene, struct cs_mod *mod)
 				: pub->end + CS_MIN(MAX_BSS, UINT64_MAX - pub->end);
 }
 
-/** The saved writable memory of @mod: its mappings, and the pages between and behind that are no one else's. */
+/** The saved writable memory of @mod: its mappings, and pages between and behind them of no one else. */
 static struct cs_error *add_spans(struct search *s, struct cs_mod *mod)
 {
 	const struct cs_target *t = cs_mem_target(s->scene->mem);
