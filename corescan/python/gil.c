@@ -8,6 +8,7 @@
  * from a name that garbage is collected.
  */
 #include "base/limits.h"
+#include "python/python.h"
 #include "python/state.h"
 
 #include <string.h>
@@ -280,20 +281,99 @@ static struct cs_py_state *collector(const struct reader *r, size_t i)
 	return state ? state : state_at(r->p, i, 0);
 }
 
+/** The main interpreter's collector stands for the runtime. */
+static void tell_collector(struct cs_py_process *p, size_t main)
+{
+	p->model.collecting = 0;
+	for (size_t i = 0; i < p->states.n; i++) {
+		const struct cs_py_state *state = &p->states.v[i];
+
+		if (state->model->collecting &&
+		    (state->interp == main || !p->model.collecting))
+			p->model.collecting = state->tid;
+	}
+}
+
 static void mark_collectors(struct reader *r)
 {
-	struct cs_python_runtime *model = &r->p->model;
-
 	for (size_t i = 0; i < r->p->interps.n; i++) {
 		struct cs_py_state *state = collects(r, i) ? collector(r, i) : NULL;
 
-		if (!state)
-			continue;
-		state->model->collecting = true;
-		if (!model->collecting || i == r->main)
-			model->collecting = state->tid;
+		if (state)
+			state->model->collecting = true;
 	}
+	tell_collector(r->p, r->main);
 }
+
+/* ---- who collects, by the native stacks ---- */
+
+struct code_range {
+	uint64_t start, end;
+};
+
+/** The collector's own function, which stays on the stack while finalizers run. */
+static size_t collector_code(const struct cs_py *py, struct code_range *ret, size_t max)
+{
+	/* CPython: Modules/gcmodule.c, later Python/gc.c and Python/gc_free_threading.c.
+	 */
+	static const char *const names[] = {
+		"gc_collect_main",     "gc_collect_internal",
+		"gc_collect_region",   "collect",
+		"collect.constprop.0", "collect.constprop.1",
+		"collect.constprop.2", "collect.isra.0",
+	};
+	uint64_t size = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; py->module && n < max && i < CS_COUNT(names); i++) {
+		if (!cs_mod_symbol(py->module, names[i], &ret[n].start, &size) ||
+		    size > CS_MAX_FUNCTION || ret[n].start > UINT64_MAX - size)
+			continue;
+		ret[n].end = ret[n].start + size;
+		n++;
+	}
+	return n;
+}
+
+static bool runs_in(const struct cs_raw_stack *stack, const struct code_range *ranges,
+		    size_t n)
+{
+	for (size_t i = 0; i < stack->n; i++)
+		for (size_t k = 0; k < n; k++)
+			/* A return address may be the first one after its function. */
+			if (stack->frames[i].pc - 1 - ranges[k].start <
+			    ranges[k].end - ranges[k].start)
+				return true;
+	return false;
+}
+
+void cs_py_collectors_confirm(struct cs_py_process *p, const struct cs_py_native *natives)
+{
+	struct reader r = {.p = p};
+	struct code_range ranges[8];
+	size_t n = 0;
+
+	r.main = p->interps.n ? main_interp(p) : 0;
+	for (size_t i = 0; i < p->interps.n; i++) {
+		struct cs_py_state *found = NULL;
+
+		if (!collects(&r, i))
+			continue;
+		n = n ? n : collector_code(&p->py, ranges, CS_COUNT(ranges));
+		for (size_t s = 0; n && s < p->states.n && !found; s++)
+			if (p->states.v[s].interp == i &&
+			    p->states.v[s].thread != CS_PY_NO_THREAD &&
+			    runs_in(natives[p->states.v[s].thread].raw, ranges, n))
+				found = &p->states.v[s];
+		for (size_t s = 0; found && s < p->states.n; s++)
+			if (p->states.v[s].interp == i)
+				p->states.v[s].model->collecting =
+					&p->states.v[s] == found;
+	}
+	tell_collector(p, r.main);
+}
+
+/* ---- the runtime ---- */
 
 static const char *phase_of(const struct cs_py *py)
 {
