@@ -85,6 +85,9 @@
 #define CS_MAX_PY_DEPTH 8UL                   /* objects within objects of one value shown */
 #define CS_MAX_PY_SHOWN 32UL                  /* items of one container shown */
 #define CS_MAX_PY_DIGITS 64UL                 /* 30-bit digits of an int that is shown in decimal */
+#define CS_MAX_PY_INNER_TEXT 128UL            /* characters shown of one text within another value */
+#define CS_MAX_PY_OBJECTS 2UL                 /* objects within objects that are shown by their fields */
+#define CS_MAX_PY_LOCALS 1024UL               /* variables of one frame shown */
 #define CS_MAX_PY_EXCEPTIONS 64UL             /* exceptions of one thread, and of one chain of causes */
 #define CS_MAX_PY_TRACEBACK 4096UL            /* entries of one traceback */
 #define CS_MAX_PY_TRACEBACKS 2097152UL        /* traceback entries of all exceptions looked at */

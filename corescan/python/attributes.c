@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Attributes of instances. Knows the places where versions keep them: a dict behind tp_dictoffset, the
- * managed dict before the object (3.11+), values within the object (3.13+), and __slots__; refuses
- * properties and everything else that only code could answer.
+ * Attributes of instances. Knows the places where versions keep them: a dict behind
+ * tp_dictoffset, the managed dict before the object (3.11+), values within the object
+ * (3.13+), and __slots__; refuses properties and everything else that only code could
+ * answer.
  */
 #include "base/limits.h"
 #include "python/value.h"
 
-#define MEMBER_OBJECT 6     /* T_OBJECT of PyMemberDef.type (CPython: Include/descrobject.h) */
+#define MEMBER_OBJECT                                                                    \
+	6 /* T_OBJECT of PyMemberDef.type (CPython: Include/descrobject.h) */
 #define MEMBER_OBJECT_EX 16 /* T_OBJECT_EX: what __slots__ make */
 
 /** Values that the object keeps without a dict: their address, or 0. */
@@ -40,7 +42,8 @@ static uint64_t managed_dict(const struct cs_py *py, uint64_t object)
 	return word & 7 ? 0 : word; /* 3.12: odd ones are values */
 }
 
-/** From tp_dictoffset, which counts from the end of objects of variable size where it is negative. */
+/** From tp_dictoffset, which counts from the end of objects of variable size where it is
+ * negative. */
 static uint64_t dict_by_offset(const struct cs_py *py, uint64_t object, uint64_t type)
 {
 	uint64_t offset, basic, item, n = 0, digits, size;
@@ -80,7 +83,8 @@ uint64_t cs_py_own_dict(const struct cs_py *py, uint64_t object)
 	return dict && cs_py_is(py, dict, CS_PY_DICT) ? dict : 0;
 }
 
-bool cs_py_attributes_begin(const struct cs_py *py, uint64_t object, struct cs_py_dict_iter *ret)
+bool cs_py_attributes_begin(const struct cs_py *py, uint64_t object,
+			    struct cs_py_dict_iter *ret)
 {
 	uint64_t type = cs_py_type(py, object), dict, values, keys;
 
@@ -97,15 +101,17 @@ bool cs_py_attributes_begin(const struct cs_py *py, uint64_t object, struct cs_p
 	return values && keys && cs_py_values_begin(py, keys, values, ret);
 }
 
-uint64_t cs_py_slot(const struct cs_py *py, uint64_t object, uint64_t owner, uint64_t descriptor)
+uint64_t cs_py_slot(const struct cs_py *py, uint64_t object, uint64_t owner,
+		    uint64_t descriptor)
 {
 	uint64_t at = cs_py_add(descriptor, (uint64_t)CS_MAX(py->layout.object_size, 0));
 	uint64_t member, offset;
 	uint32_t kind;
 
 	/*
-	 * PyMemberDescrObject: d_type, d_name, d_qualname, d_member; PyMemberDef: name, type, offset, flags
-	 * (CPython: Include/descrobject.h). Other descriptors have a function where `type` is.
+	 * PyMemberDescrObject: d_type, d_name, d_qualname, d_member; PyMemberDef: name,
+	 * type, offset, flags (CPython: Include/descrobject.h). Other descriptors have a
+	 * function where `type` is.
 	 */
 	if (!cs_py_type(py, descriptor) || cs_py_pointer_at(py, at) != owner)
 		return 0;

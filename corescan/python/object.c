@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Objects and their types. Knows what makes an address an object of some type; refuses to know what the
- * object is good for, and never runs anything.
+ * Objects and their types. Knows what makes an address an object of some type; refuses to
+ * know what the object is good for, and never runs anything.
  *
- * Names of static types lie in the interpreter's .rodata, which a core does not hold: without the file
- * they come from the builtins module, which is on the heap.
+ * Names of static types lie in the interpreter's .rodata, which a core does not hold:
+ * without the file they come from the builtins module, which is on the heap.
  */
 #include "base/limits.h"
 #include "python/value.h"
@@ -27,7 +27,8 @@ uint64_t cs_py_add(uint64_t addr, uint64_t offset)
 	return addr && offset <= UINT64_MAX - addr ? addr + offset : 0;
 }
 
-static bool field_read(const struct cs_py *py, uint64_t object, int32_t field, void *buf, size_t len)
+static bool field_read(const struct cs_py *py, uint64_t object, int32_t field, void *buf,
+		       size_t len)
 {
 	if (!object || field < 0)
 		return false;
@@ -118,7 +119,8 @@ bool cs_py_is_type(const struct cs_py *py, uint64_t address)
 
 	if (!meta)
 		return false;
-	if (!cs_py_u64(py, address, py->layout.type_flags, &flags) || !(flags >> TYPE_READY & 1))
+	if (!cs_py_u64(py, address, py->layout.type_flags, &flags) ||
+	    !(flags >> TYPE_READY & 1))
 		return false;
 	return meta == py->type_type || cs_py_type_has(py, meta, CS_PY_TYPE);
 }
@@ -140,13 +142,15 @@ bool cs_py_is(const struct cs_py *py, uint64_t object, enum cs_py_type_flag flag
 	return type && cs_py_type_has(py, type, flag);
 }
 
-bool cs_py_type_size(const struct cs_py *py, uint64_t type, uint64_t *basic_ret, uint64_t *item_ret)
+bool cs_py_type_size(const struct cs_py *py, uint64_t type, uint64_t *basic_ret,
+		     uint64_t *item_ret)
 {
 	int32_t at = py->layout.type_basicsize;
 
 	/* tp_itemsize is the next word in every version. */
-	return at >= 0 && cs_py_u64(py, type, at, basic_ret) && cs_py_u64(py, type, at + 8, item_ret) &&
-	       *basic_ret < (1UL << 32) && *item_ret < (1UL << 32);
+	return at >= 0 && cs_py_u64(py, type, at, basic_ret) &&
+	       cs_py_u64(py, type, at + 8, item_ret) && *basic_ret < (1UL << 32) &&
+	       *item_ret < (1UL << 32);
 }
 
 uint64_t cs_py_type_base(const struct cs_py *py, uint64_t type, uint64_t i)
@@ -167,6 +171,26 @@ static const char *last_part(const char *name)
 	return dot ? dot + 1 : name;
 }
 
+const char *cs_py_short_name(const struct cs_py *py, uint64_t type)
+{
+	const char *name = cs_py_type_name(py, type);
+
+	return name ? last_part(name) : "unknown";
+}
+
+uint64_t cs_py_class_attribute(const struct cs_py *py, uint64_t type, const char *name)
+{
+	uint64_t base, dict, value;
+
+	for (uint64_t i = 0; (base = cs_py_type_base(py, type, i)); i++) {
+		dict = cs_py_get(py, base, py->layout.type_dict);
+		value = dict ? cs_py_dict_get(py, dict, name) : 0;
+		if (value)
+			return value;
+	}
+	return 0;
+}
+
 uint64_t cs_py_builtin(const struct cs_py *py, const char *name)
 {
 	uint64_t builtins = cs_py_get(py, py->first_interp, py->layout.interp_builtins);
@@ -179,7 +203,17 @@ uint64_t cs_py_singleton(const struct cs_py *py, uint64_t known, const char *nam
 	return known ? known : cs_py_builtin(py, name);
 }
 
-/** Under which name the builtins, or module types, know static type @type; NULL: under none. */
+void cs_py_learn(struct cs_py *py)
+{
+	py->none = cs_py_singleton(py, py->none, "None");
+	py->true_object = cs_py_singleton(py, py->true_object, "True");
+	py->false_object = cs_py_singleton(py, py->false_object, "False");
+	if (!py->type_none && py->none)
+		py->type_none = cs_py_type(py, py->none);
+}
+
+/** Under which name the builtins, or module types, know static type @type; NULL: under
+ * none. */
 static const char *known_name(const struct cs_py *py, uint64_t type)
 {
 	/* types.FunctionType and the like: those that programs have most to do with. */
@@ -200,7 +234,8 @@ static const char *known_name(const struct cs_py *py, uint64_t type)
 		{"TracebackType", "traceback"},
 		{"CellType", "cell"},
 	};
-	uint64_t dict = cs_py_get(py, py->first_interp, py->layout.interp_builtins), key, value;
+	uint64_t dict = cs_py_get(py, py->first_interp, py->layout.interp_builtins), key,
+		 value;
 	struct cs_py_dict_iter it;
 
 	if (!dict || !cs_py_dict_begin(py, dict, &it))
@@ -233,7 +268,8 @@ static bool static_name(const struct cs_py *py, uint64_t type, char *buf, size_t
 {
 	uint64_t at;
 
-	return cs_py_u64(py, type, py->layout.type_name, &at) && cs_py_c_string(py, at, buf, size);
+	return cs_py_u64(py, type, py->layout.type_name, &at) &&
+	       cs_py_c_string(py, at, buf, size);
 }
 
 const char *cs_py_type_name(const struct cs_py *py, uint64_t type)
@@ -274,35 +310,34 @@ const char *cs_py_type_full_name(const struct cs_py *py, uint64_t type)
 	return cs_arena_printf(py->arena, "%s.%s", module, name);
 }
 
-/** True if @type itself has the name; @known: the builtin of that name, where the file is missing. */
-static bool has_name(const struct cs_py *py, uint64_t type, const char *name, uint64_t known)
+/** True if @type itself has the name, which may have its module in front where it is a
+ * static one. */
+static bool has_name(const struct cs_py *py, uint64_t type, const char *name)
 {
 	uint64_t str = heap_name(py, type);
 	char buf[256];
 
-	if (known && type == known)
-		return true;
-	if (str && cs_py_str_is(py, str, name))
-		return true;
-	return static_name(py, type, buf, sizeof(buf)) &&
-	       (strcmp(buf, name) == 0 || strcmp(last_part(buf), name) == 0);
+	if (str)
+		return cs_py_str_is(py, str, name);
+	if (static_name(py, type, buf, sizeof(buf)))
+		return strcmp(buf, name) == 0 || strcmp(last_part(buf), name) == 0;
+	return type == cs_py_builtin(py, name); /* the file is missing */
 }
 
 bool cs_py_type_inherits(const struct cs_py *py, uint64_t type, const char *name)
 {
-	uint64_t base, known, items, n, mro;
+	uint64_t base, items, n, mro;
 
 	if (!type || !cs_py_is_type(py, type))
 		return false;
-	known = cs_py_builtin(py, name);
-	if (has_name(py, type, name, known))
+	if (has_name(py, type, name))
 		return true;
 	mro = cs_py_get(py, type, py->layout.type_mro);
 	if (!mro || !cs_py_items(py, mro, &items, &n))
 		return false;
 	for (uint64_t i = 1; i < CS_MIN(n, CS_MAX_PY_MRO); i++) {
 		base = cs_py_pointer_at(py, items + i * 8);
-		if (base && cs_py_is_type(py, base) && has_name(py, base, name, known))
+		if (base && cs_py_is_type(py, base) && has_name(py, base, name))
 			return true;
 	}
 	return false;
@@ -323,12 +358,13 @@ bool cs_py_is_none(const struct cs_py *py, uint64_t object)
 	if (none)
 		return object == none;
 	type = cs_py_type(py, object);
-	return type && (type == py->type_none || has_name(py, type, "NoneType", 0));
+	return type && (type == py->type_none || has_name(py, type, "NoneType"));
 }
 
 /* ---- simple values ---- */
 
-bool cs_py_bytes(const struct cs_py *py, uint64_t object, uint64_t *data_ret, uint64_t *len_ret)
+bool cs_py_bytes(const struct cs_py *py, uint64_t object, uint64_t *data_ret,
+		 uint64_t *len_ret)
 {
 	uint64_t len, data;
 
@@ -343,8 +379,8 @@ bool cs_py_bytes(const struct cs_py *py, uint64_t object, uint64_t *data_ret, ui
 	return true;
 }
 
-bool cs_py_int_parts(const struct cs_py *py, uint64_t object, int *sign_ret, uint64_t *n_ret,
-		     uint64_t *digits_ret)
+bool cs_py_int_parts(const struct cs_py *py, uint64_t object, int *sign_ret,
+		     uint64_t *n_ret, uint64_t *digits_ret)
 {
 	uint64_t tag, n, digits;
 	int sign;
@@ -352,7 +388,8 @@ bool cs_py_int_parts(const struct cs_py *py, uint64_t object, int *sign_ret, uin
 	if (py->layout.int_digits < 0 || !cs_py_is(py, object, CS_PY_INT))
 		return false;
 	if (py->layout.int_tag != CS_ABSENT) {
-		/* Bits 0-1: 0 positive, 1 zero, 2 negative (CPython: Include/internal/pycore_long.h). */
+		/* Bits 0-1: 0 positive, 1 zero, 2 negative (CPython:
+		 * Include/internal/pycore_long.h). */
 		static const int signs[] = {1, 0, -1, 0};
 
 		if (!cs_py_u64(py, object, py->layout.int_tag, &tag) || (tag & 3) == 3)
@@ -360,7 +397,8 @@ bool cs_py_int_parts(const struct cs_py *py, uint64_t object, int *sign_ret, uin
 		sign = signs[tag & 3];
 		n = sign ? tag >> 3 : 0;
 	} else {
-		if (!cs_py_u64(py, object, py->layout.var_size, &tag) || tag == (1UL << 63))
+		if (!cs_py_u64(py, object, py->layout.var_size, &tag) ||
+		    tag == (1UL << 63))
 			return false;
 		sign = tag == 0 ? 0 : tag >> 63 ? -1 : 1;
 		n = sign < 0 ? -tag : tag;
@@ -393,11 +431,13 @@ bool cs_py_int(const struct cs_py *py, uint64_t object, int64_t *ret)
 	return true;
 }
 
-bool cs_py_items(const struct cs_py *py, uint64_t object, uint64_t *items_ret, uint64_t *n_ret)
+bool cs_py_items(const struct cs_py *py, uint64_t object, uint64_t *items_ret,
+		 uint64_t *n_ret)
 {
 	uint64_t n, items, type = cs_py_type(py, object);
 
-	if (!type || !cs_py_u64(py, object, py->layout.var_size, &n) || n > UINT64_MAX / 16)
+	if (!type || !cs_py_u64(py, object, py->layout.var_size, &n) ||
+	    n > UINT64_MAX / 16)
 		return false;
 	if (cs_py_type_has(py, type, CS_PY_TUPLE) && py->layout.tuple_items >= 0)
 		items = cs_py_add(object, (uint64_t)py->layout.tuple_items);

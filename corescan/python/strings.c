@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Strings. Knows the three kinds of characters, the strings of 3.11 and older that hold wchar_t until
- * somebody needs them, and how each version packs the state; refuses strings that contradict themselves.
+ * Strings. Knows the three kinds of characters, the strings of 3.11 and older that hold
+ * wchar_t until somebody needs them, and how each version packs the state; refuses
+ * strings that contradict themselves.
  */
 #include "base/limits.h"
 #include "base/text.h"
@@ -26,12 +27,15 @@ static struct state_bits bits_of(const struct cs_py *py)
 	return (struct state_bits){2, 5, 6};
 }
 
-/** A string that was made from wchar_t and has no other form yet: its pointer ends PyASCIIObject. */
-static bool wide_text(const struct cs_py *py, uint64_t str, uint64_t *data, uint64_t *length)
+/** A string that was made from wchar_t and has no other form yet: its pointer ends
+ * PyASCIIObject. */
+static bool wide_text(const struct cs_py *py, uint64_t str, uint64_t *data,
+		      uint64_t *length)
 {
 	const struct cs_py_layout *l = &py->layout;
 
-	if (l->minor > LAST_WSTR_MINOR || l->str_ascii_data < 8 || l->str_compact_data < 8)
+	if (l->minor > LAST_WSTR_MINOR || l->str_ascii_data < 8 ||
+	    l->str_compact_data < 8)
 		return false;
 	return cs_py_pointer(py, str, l->str_ascii_data - 8, data) && *data &&
 	       cs_py_u64(py, str, l->str_compact_data - 8, length);
@@ -58,20 +62,23 @@ bool cs_py_text(const struct cs_py *py, uint64_t str, struct cs_py_text *ret)
 	} else if (t.width != 1 && t.width != 2 && t.width != 4) {
 		return false;
 	} else if (compact) {
-		t.data = cs_py_add(str, (uint64_t)(t.ascii ? l->str_ascii_data : l->str_compact_data));
+		t.data = cs_py_add(str, (uint64_t)(t.ascii ? l->str_ascii_data
+							   : l->str_compact_data));
 	} else {
-		/* Subclasses. With one byte a character the data need not be aligned by much. */
+		/* Subclasses. With one byte a character the data need not be aligned by
+		 * much. */
 		if (!cs_py_u64(py, str, l->str_data, &t.data))
 			return false;
 	}
-	if ((t.ascii && t.width != 1) || !t.data || t.length > (UINT64_MAX - t.data) / t.width)
+	if ((t.ascii && t.width != 1) || !t.data ||
+	    t.length > (UINT64_MAX - t.data) / t.width)
 		return false;
 	*ret = t;
 	return true;
 }
 
-size_t cs_py_text_read(const struct cs_py *py, const struct cs_py_text *text, uint64_t from,
-		       uint32_t *ret, size_t n)
+size_t cs_py_text_read(const struct cs_py *py, const struct cs_py_text *text,
+		       uint64_t from, uint32_t *ret, size_t n)
 {
 	uint8_t bytes[CHUNK * 4];
 	size_t done = 0;
@@ -82,15 +89,17 @@ size_t cs_py_text_read(const struct cs_py *py, const struct cs_py_text *text, ui
 	while (done < n) {
 		size_t want = CS_MIN(n - done, (size_t)CHUNK), got;
 
-		got = cs_mem_read_some(py->mem, text->data + (from + done) * text->width, bytes,
-				       want * text->width) / text->width;
+		got = cs_mem_read_some(py->mem, text->data + (from + done) * text->width,
+				       bytes, want * text->width) /
+		      text->width;
 		for (size_t i = 0; i < got; i++) {
 			const uint8_t *p = bytes + i * text->width;
 
 			ret[done + i] = text->width == 1 ? p[0]
 					: text->width == 2
 						? p[0] | (uint32_t)p[1] << 8
-						: p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+						: p[0] | (uint32_t)p[1] << 8 |
+							  (uint32_t)p[2] << 16 |
 							  (uint32_t)p[3] << 24;
 		}
 		done += got;
@@ -127,8 +136,8 @@ size_t cs_py_utf8(uint32_t c, char ret[4])
 }
 
 /**
- * True if @n characters can be what a str of @text's kind holds: ASCII ones say so, and no character is
- * above the last one of Unicode.
+ * True if @n characters can be what a str of @text's kind holds: ASCII ones say so, and
+ * no character is above the last one of Unicode.
  */
 static bool plausible(const struct cs_py_text *text, const uint32_t *c, size_t n)
 {
@@ -186,7 +195,9 @@ bool cs_py_str_is(const struct cs_py *py, uint64_t object, const char *text)
 	char bytes[CHUNK];
 	struct cs_py_text t;
 
-	if (len >= sizeof(bytes) || !cs_py_text(py, object, &t) || t.length != len || t.width != 1)
+	if (len >= sizeof(bytes) || !cs_py_text(py, object, &t) || t.length != len ||
+	    t.width != 1)
 		return false;
-	return len == 0 || (cs_py_read(py, t.data, bytes, len) && memcmp(bytes, text, len) == 0);
+	return len == 0 ||
+	       (cs_py_read(py, t.data, bytes, len) && memcmp(bytes, text, len) == 0);
 }

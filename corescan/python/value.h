@@ -24,6 +24,10 @@ uint64_t cs_py_builtin(const struct cs_py *py, const char *name);
 uint64_t cs_py_singleton(const struct cs_py *py, uint64_t known, const char *name);
 /** Type number @i of the method resolution order; 0: there are no more. */
 uint64_t cs_py_type_base(const struct cs_py *py, uint64_t type, uint64_t i);
+/** What @type, or the nearest type that it inherits from, has under @name in its dict; 0: nothing. */
+uint64_t cs_py_class_attribute(const struct cs_py *py, uint64_t type, const char *name);
+/** __name__ of a type: without module and without the classes and functions around it. Never NULL. */
+const char *cs_py_short_name(const struct cs_py *py, uint64_t type);
 /** Bytes of an object of @type, without its items; false if the type does not say. */
 CS_MUST_CHECK bool cs_py_type_size(const struct cs_py *py, uint64_t type, uint64_t *basic_ret,
 				   uint64_t *item_ret);

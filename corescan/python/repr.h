@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/** Inside cs_py_repr(): the state of one rendering, and who renders what. */
+#ifndef CS_PYTHON_REPR_H
+#define CS_PYTHON_REPR_H
+
+#include "base/limits.h"
+#include "python/value.h"
+
+struct cs_py_repr {
+	const struct cs_py *py;
+	struct cs_strbuf out; /* cut: the value has more, and nothing is added any more */
+	uint64_t path[CS_MAX_PY_DEPTH]; /* objects around the present one */
+	size_t depth;
+	size_t objects; /* those of them that are shown by their fields */
+	uint64_t steps; /* table entries that may still be looked at */
+};
+
+/** Whatever is at @object, within the present depth. */
+void cs_py_repr_value(struct cs_py_repr *r, uint64_t object);
+/** "<torch.Tensor object at 0x...>" */
+void cs_py_repr_plain(struct cs_py_repr *r, uint64_t object, uint64_t type);
+/** @n items at @items with @open before and @close behind them; those left out are counted. */
+void cs_py_repr_items(struct cs_py_repr *r, uint64_t items, uint64_t n, const char *open,
+		      const char *close);
+
+/** A dict (or subclass) as {key: value, ...}, a set's items as {item, ...}; whatever they are called. */
+void cs_py_repr_dict(struct cs_py_repr *r, uint64_t object);
+void cs_py_repr_set(struct cs_py_repr *r, uint64_t object);
+
+/* ---- scalars.c ---- */
+void cs_py_repr_int(struct cs_py_repr *r, uint64_t object);
+void cs_py_repr_str(struct cs_py_repr *r, uint64_t object);
+/** @len bytes at @data as b'...'. */
+void cs_py_repr_bytes(struct cs_py_repr *r, uint64_t data, uint64_t len);
+/** Shortest digits that give the same double (or float) again, as Python writes them. */
+void cs_py_repr_double(struct cs_py_repr *r, double value, bool single);
+/** "1j", "(1+2j)" */
+void cs_py_repr_complex(struct cs_py_repr *r, double real, double imaginary, bool single);
+CS_MUST_CHECK bool cs_py_double(const struct cs_py *py, uint64_t addr, double *ret);
+
+/* ---- builtins.c ---- */
+
+/**
+ * The object by the name of its type or of a type that it inherits from ("float", "collections.deque",
+ * "enum.Enum"); false: no rule for it, and nothing was added.
+ */
+bool cs_py_repr_named(struct cs_py_repr *r, uint64_t object, uint64_t type);
+
+/* ---- numpy.c, tensor.c; false: it is not what it seems, and nothing was added ---- */
+bool cs_py_repr_ndarray(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_numpy_scalar(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_tensor(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_torch_dtype(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_torch_device(struct cs_py_repr *r, uint64_t object, uint64_t type);
+
+#endif
