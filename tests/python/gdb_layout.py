@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside gdb: what its reading of the debug information says of fields, and of _PyRuntime's words.
+"""Runs inside gdb: what the debug information says of fields, and the words of _PyRuntime.
 
     gdb -nx -batch -ex "python WANTED = [...]; WORDS = 0" -x gdb_layout.py FILE
 

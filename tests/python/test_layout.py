@@ -28,7 +28,8 @@ TAKEN_FROM = "15 16 18 18 13 7 1 18 18 10 10 2 2".split()
 # Between patch releases of one version structures grew at their ends. The runtime publishes these
 # sizes itself; the loop is the first word behind the part that all thread states have.
 MOVED = {"runtime_size", "interp_size", "tstate_size", "tstate_running_loop"}
-PRINT_LAYOUT = pathlib.Path(os.environ.get("CORESCAN", "build/bin/corescan")).parent / "print_layout"
+CORESCAN = pathlib.Path(os.environ.get("CORESCAN", "build/bin/corescan"))
+PRINT_LAYOUT = CORESCAN.parent / "print_layout"
 
 Field = collections.namedtuple("Field", "name size declared values")
 

@@ -12,7 +12,7 @@ faulthandler.enable()
 def crash(depth):
     if depth:
         return crash(depth - 1)
-    truth.record(sys._getframe(), WEAVE), ctypes.string_at(8)
+    truth.record(sys._getframe(), WEAVE), ctypes._string_at(8, 1)
 
 
 WEAVE = ["=.", "crash*4", "<module>", truth.MAIN]

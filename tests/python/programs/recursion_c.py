@@ -115,7 +115,7 @@ TURN = [
     "__getattr__",
     "@getattr",
     "by_getattr",
-    "@list_sort",
+    "@list_?sort",
     "by_sorted",
     "@map_next",
     "by_map",

@@ -53,12 +53,12 @@ PARKS = """
 def make():
     if KIND == "isolated":
         return interpreters.create()
-    for arguments in (("legacy",), ()):
+    for arguments, options in ((("legacy",), {}), ((), {"isolated": False})):
         try:
-            return interpreters.create(*arguments)
+            return interpreters.create(*arguments, **options)
         except TypeError:
             continue
-    return interpreters.create(isolated=False)
+    return interpreters.create()
 
 
 def save(frame):

@@ -10,7 +10,7 @@ threads are where they will be found: record() waits until they are.
 
 The weave is the stack of the recording thread, innermost first: names of Python functions as
 co_name has them ("name*3": three in a row), and between them the native functions that must stand
-there: "@list_sort" is a pattern for the name of a function of the interpreter (any native function
+there: "@list_?sort" is a pattern for the name of a function of the interpreter (any native function
 will do where the interpreter has no symbols), "=qsort" for one of a module that has symbols
 anyhow. Where no native function is given, none may stand but the interpreter's plumbing. "~" is any
 frames.
