@@ -27,6 +27,9 @@ struct cs_py {
 	uint64_t none, true_object, false_object; /* _Py_NoneStruct, ...; 0: not known */
 };
 
+/** Fill in the addresses of None, True and False, where they are not known, from the builtins. */
+void cs_py_learn(struct cs_py *py);
+
 /* Bits of tp_flags, the same in all versions but where noted (CPython: Include/object.h). */
 enum cs_py_type_flag {
 	CS_PY_INLINE_VALUES = 2, /* 3.13+ */
