@@ -141,8 +141,8 @@ static bool repr_set(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	return true;
 }
 
-/** "OrderedDict({...})"; 3.11 and older write the items as a list of pairs, which says no
- * more. */
+/** "OrderedDict({'a': 1})"; in the order of the dict, which is not told of move_to_end().
+ */
 static bool repr_ordered_dict(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
 	cs_strbuf_printf(&r->out, "%s(", cs_py_short_name(r->py, type));
@@ -261,20 +261,32 @@ static bool repr_generator(struct cs_py_repr *r, uint64_t object, uint64_t type)
 			   cs_py_get(r->py, object, r->py->layout.gen_qualname));
 }
 
-/** PyCFunctionObject: the PyMethodDef with the name in .rodata, then self. */
+/** The name of a function in C: of its PyMethodDef in .rodata, else the one that its
+ * module has for it. */
+static const char *builtin_name(const struct cs_py_repr *r, uint64_t object,
+				uint64_t self)
+{
+	uint64_t def = word(r, object, 0), at, dict;
+	char name[128];
+
+	if (def && cs_py_u64(r->py, def, 0, &at) &&
+	    cs_py_c_string(r->py, at, name, sizeof(name)))
+		return cs_arena_intern(r->py->arena, name);
+	dict = self && cs_py_is_a(r->py, self, "module")
+		       ? cs_py_get(r->py, self, r->py->layout.module_dict)
+		       : 0;
+	return cs_py_name_in(r->py, dict, object);
+}
+
 static bool repr_builtin(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
-	uint64_t self = word(r, object, 1), owner;
-	char name[128];
-	uint64_t def = word(r, object, 0), at;
-	const char *text;
+	uint64_t self = word(r, object, 1), owner = self ? cs_py_type(r->py, self) : 0;
+	const char *text = owner ? cs_py_type_full_name(r->py, owner) : NULL;
+	const char *name = builtin_name(r, object, self);
 
 	(void)type;
-	if (!def || !cs_py_u64(r->py, def, 0, &at) ||
-	    !cs_py_c_string(r->py, at, name, sizeof(name)))
+	if (!name)
 		return false;
-	owner = self ? cs_py_type(r->py, self) : 0;
-	text = owner ? cs_py_type_full_name(r->py, owner) : NULL;
 	if (!text || strcmp(text, "module") == 0)
 		cs_strbuf_printf(&r->out, "<built-in function %s>", name);
 	else
@@ -304,22 +316,41 @@ static bool repr_method(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	return true;
 }
 
+/** "from '/lib/os.py'" or "(built-in)", out of the module's spec; NULL: it has none. */
+static const char *module_origin(const struct cs_py *py, uint64_t dict, bool *is_file)
+{
+	uint64_t spec = cs_py_dict_get(py, dict, "__spec__"), origin;
+
+	if (!spec || cs_py_is_none(py, spec))
+		return NULL;
+	origin = cs_py_attribute(py, spec, "origin");
+	/* ModuleSpec.has_location (cpython: Lib/importlib/_bootstrap.py) */
+	*is_file = cs_py_attribute(py, spec, "_set_fileattr") == py->true_object;
+	return origin ? cs_py_str(py, origin, CS_MAX_PY_NAME, NULL) : NULL;
+}
+
 static bool repr_module(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
 	const struct cs_py *py = r->py;
-	uint64_t dict = cs_py_get(py, object, py->layout.module_dict);
-	const char *name =
-		cs_py_str(py, cs_py_dict_get(py, dict, "__name__"), CS_MAX_PY_NAME, NULL);
-	const char *file =
-		cs_py_str(py, cs_py_dict_get(py, dict, "__file__"), CS_MAX_PY_NAME, NULL);
+	uint64_t dict = cs_py_get(py, object, py->layout.module_dict), name, file;
+	const char *text, *origin;
+	bool is_file = true;
 
 	(void)type;
-	if (!name)
+	name = dict ? cs_py_dict_get(py, dict, "__name__") : 0;
+	text = name ? cs_py_str(py, name, CS_MAX_PY_NAME, NULL) : NULL;
+	if (!text)
 		return false;
-	if (file)
-		cs_strbuf_printf(&r->out, "<module '%s' from '%s'>", name, file);
-	else
-		cs_strbuf_printf(&r->out, "<module '%s'>", name);
+	origin = module_origin(py, dict, &is_file);
+	if (!origin) {
+		file = cs_py_dict_get(py, dict, "__file__");
+		origin = file ? cs_py_str(py, file, CS_MAX_PY_NAME, NULL) : NULL;
+		is_file = true;
+	}
+	cs_strbuf_printf(&r->out, "<module '%s'", text);
+	if (origin)
+		cs_strbuf_printf(&r->out, is_file ? " from '%s'" : " (%s)", origin);
+	cs_strbuf_putc(&r->out, '>');
 	return true;
 }
 

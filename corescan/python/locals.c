@@ -227,8 +227,7 @@ struct cs_error *cs_py_locals_read(const struct cs_py *py,
 				   struct cs_frame *model)
 {
 	const struct cs_py_layout *lay = &py->layout;
-	struct cs_py known = *py;
-	struct locals l = {.py = &known};
+	struct locals l = {.py = py};
 	int32_t at = lay->frame_localsplus != CS_ABSENT ? lay->frame_localsplus
 							: lay->pyframe_localsplus;
 	uint32_t flags;
@@ -240,7 +239,6 @@ struct cs_error *cs_py_locals_read(const struct cs_py *py,
 	if (!l.slots || !cs_py_u32(py, l.code, lay->code_flags, &flags) ||
 	    !(flags & CODE_OPTIMIZED))
 		return NULL;
-	cs_py_learn(&known);
 	l.n_arguments = count_arguments(py, l.code, flags);
 	CS_TRY(lay->code_localsplusnames != CS_ABSENT ? read_table(&l) : read_tuples(&l));
 	model->variables = l.v;

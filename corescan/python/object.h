@@ -13,6 +13,8 @@
 #include "crash/crash.h"
 #include "python/layout.h"
 
+struct cs_py_names;
+
 /** One runtime while it is read. */
 struct cs_py {
 	const struct cs_scene *scene; /* not owned; memory, modules, arena and diagnostics */
@@ -25,9 +27,13 @@ struct cs_py {
 	/* Addresses of static types, from exported symbols or learned; 0: not known. */
 	uint64_t type_type, type_code, type_none;
 	uint64_t none, true_object, false_object; /* _Py_NoneStruct, ...; 0: not known */
+	struct cs_py_names *names; /* names of types already found, in the arena; NULL: not kept */
 };
 
-/** Fill in the addresses of None, True and False, where they are not known, from the builtins. */
+/**
+ * Fill in the addresses of None, True and False, where they are not known, from the builtins, and make room
+ * for the names of types. Once for each runtime.
+ */
 void cs_py_learn(struct cs_py *py);
 
 /* Bits of tp_flags, the same in all versions but where noted (CPython: Include/object.h). */

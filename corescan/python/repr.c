@@ -216,7 +216,8 @@ static void repr_exception(struct cs_py_repr *r, uint64_t object, uint64_t type)
 		return;
 	cs_strbuf_puts(&r->out, name);
 	if (args && cs_py_items(r->py, args, &items, &n))
-		cs_py_repr_items(r, items, n, "(", ")");
+		cs_py_repr_items(r, items, n, "(",
+				 n == 1 && r->py->layout.minor < 7 ? ",)" : ")");
 	else
 		cs_strbuf_puts(&r->out, "(" CUT ")");
 }
@@ -400,10 +401,8 @@ void cs_py_repr_value(struct cs_py_repr *r, uint64_t object)
 
 void cs_py_repr(const struct cs_py *py, uint64_t object, struct cs_strbuf *out)
 {
-	struct cs_py known = *py;
-	struct cs_py_repr r = {.py = &known, .steps = CS_MAX_PY_ITEMS};
+	struct cs_py_repr r = {.py = py, .steps = CS_MAX_PY_ITEMS};
 
-	cs_py_learn(&known);
 	cs_strbuf_init(&r.out, CS_MAX_PY_REPR - strlen(CUT));
 	cs_py_repr_value(&r, object);
 	cs_strbuf_puts(out, cs_strbuf_text(&r.out));

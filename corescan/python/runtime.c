@@ -68,7 +68,7 @@ void cs_py_open(const struct cs_scene *scene, const struct cs_py_found *found, s
 	ret->none = static_object(scene, found->module, "_Py_NoneStruct");
 	ret->true_object = static_object(scene, found->module, "_Py_TrueStruct");
 	ret->false_object = static_object(scene, found->module, "_Py_FalseStruct");
-	ret->type_none = ret->none ? cs_py_type(ret, ret->none) : 0;
+	cs_py_learn(ret);
 }
 
 /* ---- one module ---- */

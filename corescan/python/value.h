@@ -22,6 +22,10 @@ bool cs_py_is_a(const struct cs_py *py, uint64_t object, const char *name);
 uint64_t cs_py_builtin(const struct cs_py *py, const char *name);
 /** The singletons, where the runtime's symbols do not tell: from the builtins. 0: not known. */
 uint64_t cs_py_singleton(const struct cs_py *py, uint64_t known, const char *name);
+/** The key under which dict @dict has @object, in the arena; NULL: under none. */
+const char *cs_py_name_in(const struct cs_py *py, uint64_t dict, uint64_t object);
+/** True if @type itself is called @name: "deque" or "collections.deque". */
+bool cs_py_type_is(const struct cs_py *py, uint64_t type, const char *name);
 /** Type number @i of the method resolution order; 0: there are no more. */
 uint64_t cs_py_type_base(const struct cs_py *py, uint64_t type, uint64_t i);
 /** What @type, or the nearest type that it inherits from, has under @name in its dict; 0: nothing. */
