@@ -16,14 +16,14 @@ struct cs_woven cs_stack_view_item(const struct cs_stack_view *v, size_t i)
 {
 	if (v->weave->items.n)
 		return v->weave->items.v[i];
-	return (struct cs_woven){.kind = CS_WOVEN_NATIVE, .native = i};
+	return (struct cs_woven){.kind = CS_WOVEN_NATIVE, .index = (uint32_t)i};
 }
 
 static const struct cs_raw_frame *native_of(const struct cs_stack_view *v,
 					    const struct cs_woven *item)
 {
 	return item->kind == CS_WOVEN_NATIVE || item->kind == CS_WOVEN_LOOP
-		       ? &v->raw->frames[item->native]
+		       ? &v->raw->frames[item->index]
 		       : NULL;
 }
 
@@ -165,14 +165,17 @@ static size_t write_native(const struct cs_frame_maker *m, const struct cs_raw_f
 	return n;
 }
 
-static struct cs_error *write_python(const struct cs_frame_maker *m, const struct cs_woven *item,
-				     struct cs_frame *ret)
+static struct cs_error *write_python(const struct cs_frame_maker *m, const struct cs_weave *weave,
+				     const struct cs_woven *item, struct cs_frame *ret)
 {
-	*ret = cs_py_frame_model(item->py, &item->python);
+	const struct cs_py *py = weave->strands.v[item->strand].py;
+	const struct cs_py_frame *frame = cs_woven_frame(weave, item);
+
+	*ret = cs_py_frame_model(py, frame);
 	ret->entry = item->entry;
 	if (m->source)
 		ret->source = cs_source_line(m->source, ret->file, ret->line);
-	return m->input->locals ? cs_py_locals_read(item->py, &item->python, ret) : NULL;
+	return m->input->locals ? cs_py_locals_read(py, frame, ret) : NULL;
 }
 
 struct cs_error *cs_frame_maker_write(const struct cs_frame_maker *m, const struct cs_stack_view *v,
@@ -187,9 +190,9 @@ struct cs_error *cs_frame_maker_write(const struct cs_frame_maker *m, const stru
 		return NULL;
 	}
 	if (item.kind == CS_WOVEN_PYTHON)
-		return write_python(m, &item, ret);
+		return write_python(m, v->weave, &item, ret);
 	*ret = (struct cs_frame){
-		.kind = CS_FRAME_GAP, .trust = CS_TRUST_RUNTIME, .function = item.text};
+		.kind = CS_FRAME_GAP, .trust = CS_TRUST_RUNTIME, .function = v->weave->texts.v[item.index]};
 	return NULL;
 }
 
@@ -209,12 +212,20 @@ static bool is_plumbing(const struct cs_frame_maker *m, const struct cs_frame *f
 	return python_further_in;
 }
 
+/** A stub made at run time through which the loop was called (-X perf). */
+static bool is_stub(const struct cs_frame *frames, size_t i)
+{
+	return i && frames[i].kind == CS_FRAME_NATIVE && !frames[i].module && !frames[i].function &&
+	       frames[i - 1].plumbing && frames[i - 1].kind == CS_FRAME_NATIVE;
+}
+
 void cs_frame_maker_plumbing(const struct cs_frame_maker *m, struct cs_frame *frames, size_t n)
 {
 	bool python = false;
 
 	for (size_t i = 0; i < n; i++) {
 		python |= frames[i].kind == CS_FRAME_PYTHON || frames[i].plumbing;
-		frames[i].plumbing = frames[i].plumbing || is_plumbing(m, &frames[i], python);
+		frames[i].plumbing = frames[i].plumbing || is_plumbing(m, &frames[i], python) ||
+				     is_stub(frames, i);
 	}
 }

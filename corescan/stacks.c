@@ -58,19 +58,21 @@ static uint64_t mix(uint64_t h, uint64_t value)
 static uint64_t item_key(const struct build *b, const struct cs_stack_view *v,
 			 const struct cs_woven *item)
 {
+	const struct cs_py_frame *python;
 	const struct cs_raw_frame *f;
 
-	switch (item->kind) {
+	switch ((enum cs_woven_kind)item->kind) {
 	case CS_WOVEN_PYTHON:
-		return mix(mix(mix(1, (uintptr_t)item->python.code), item->python.line),
-			   b->input->locals ? item->python.address : item->entry);
+		python = cs_woven_frame(v->weave, item);
+		return mix(mix(mix(1, (uintptr_t)python->code), python->line),
+			   b->input->locals ? python->address : item->entry);
 	case CS_WOVEN_GAP:
-		return mix(2, (uintptr_t)item->text);
+		return mix(2, (uintptr_t)v->weave->texts.v[item->index]);
 	case CS_WOVEN_LOOP:
 	case CS_WOVEN_NATIVE:
 		break;
 	}
-	f = &v->raw->frames[item->native];
+	f = &v->raw->frames[item->index];
 	return mix(mix(3 + (item->kind == CS_WOVEN_LOOP), f->pc),
 		   (uint64_t)f->trust << 2 | (uint64_t)f->exact << 1 | f->signal);
 }

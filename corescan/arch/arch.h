@@ -33,6 +33,14 @@ struct cs_prpsinfo_layout {
 	uint16_t psargs;   /* 80 bytes */
 };
 
+/** What the end of a function does to its frame; offsets in bytes from its stack pointer. */
+struct cs_epilogue {
+	bool from_fp;     /* it begins with leave: offsets are from the frame pointer instead */
+	uint32_t ra_at;   /* where the return address lies */
+	uint64_t restored; /* bit n: DWARF register n is popped, from at[n] */
+	uint32_t at[CS_REGS];
+};
+
 struct cs_arch {
 	const char *name; /* "x86_64" */
 	uint16_t machine; /* EM_X86_64, EM_AARCH64 */
@@ -66,6 +74,9 @@ struct cs_arch {
 	 * direct call.
 	 */
 	bool (*call_target)(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret);
+
+	/** What the @n bytes of code do if they are an epilogue up to its ret; NULL: not known here. */
+	bool (*epilogue)(const uint8_t *bytes, size_t n, struct cs_epilogue *ret);
 
 	/** Code of the C library's system calls clone and clone3, both of clone_len bytes. */
 	const uint8_t *clone_code[2];

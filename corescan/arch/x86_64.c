@@ -101,6 +101,65 @@ static const uint8_t clone_code[] = {0xb8, 0x38, 0x00, 0x00, 0x00, 0x0f, 0x05};
 static const uint8_t clone3_code[] = {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05};
 
 /* Five-level page tables translate 57 bits; linux: Documentation/arch/x86/x86_64/mm.rst */
+/** Bytes of the pop at @p; its register in *@reg. 0: it is none. */
+static size_t pop_len(const uint8_t *p, size_t n, unsigned *reg)
+{
+	/* By the number in the instruction; DWARF numbers the first eight otherwise. */
+	static const uint8_t dwarf[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI,
+					R8,  R9,  R10, R11, R12, R13, R14, R15};
+	size_t rex = n > 1 && p[0] == 0x41;
+
+	if (n <= rex || (p[rex] & 0xf8) != 0x58)
+		return 0;
+	*reg = dwarf[(p[rex] & 7) + 8 * rex];
+	return *reg == RSP ? 0 : rex + 1;
+}
+
+/** Bytes of the add to the stack pointer at @p and what it adds. 0: it is none. */
+static size_t add_sp_len(const uint8_t *p, size_t n, uint32_t *added)
+{
+	if (n >= 4 && p[0] == 0x48 && p[1] == 0x83 && p[2] == 0xc4 && p[3] < 0x80) {
+		*added = p[3];
+		return 4;
+	}
+	if (n >= 7 && p[0] == 0x48 && p[1] == 0x81 && p[2] == 0xc4 && p[6] == 0) {
+		*added = p[3] | (uint32_t)p[4] << 8 | (uint32_t)p[5] << 16;
+		return 7;
+	}
+	return 0;
+}
+
+/** leave or adds to the stack pointer, pops, and a ret. */
+static bool epilogue(const uint8_t *bytes, size_t n, struct cs_epilogue *ret)
+{
+	struct cs_epilogue e = {.from_fp = n && bytes[0] == 0xc9};
+	size_t i = e.from_fp;
+	uint32_t added;
+	unsigned reg;
+
+	if (e.from_fp) {
+		e.restored = 1ULL << RBP;
+		e.ra_at = 8;
+	}
+	while (i < n && bytes[i] != 0xc3) {
+		size_t len = add_sp_len(bytes + i, n - i, &added);
+
+		if (len) {
+			e.ra_at += added;
+		} else {
+			len = pop_len(bytes + i, n - i, &reg);
+			if (!len)
+				return false;
+			e.restored |= 1ULL << reg;
+			e.at[reg] = e.ra_at;
+			e.ra_at += 8;
+		}
+		i += len;
+	}
+	*ret = e;
+	return i < n;
+}
+
 static bool non_canonical(uint64_t addr)
 {
 	uint64_t top = addr >> 56;
@@ -111,7 +170,8 @@ static bool non_canonical(uint64_t addr)
 const struct cs_arch cs_arch_x86_64 = {
 	.name = "x86_64",
 	.machine = EM_X86_64,
-	.prstatus = {.size = 336, .cursig = 12, .pid = 32, .regs = 112, .n_slots = 27, .thread_pointer = 21},
+	.prstatus = {.size = 336, .cursig = 12, .pid = 32, .regs = 112, .n_slots = 27,
+		     .thread_pointer = 21 /* fs_base */},
 	.prpsinfo = CS_PRPSINFO_LP64,
 	.n_regs = N_REGS,
 	.reg_names = names,
@@ -129,6 +189,7 @@ const struct cs_arch cs_arch_x86_64 = {
 	.max_call_bytes = 7,
 	.call_before = call_before,
 	.call_target = call_target,
+	.epilogue = epilogue,
 	.clone_code = {clone_code, clone3_code},
 	.clone_len = sizeof(clone_code),
 	.sigreturn_code = sigreturn,

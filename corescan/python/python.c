@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define LOCK_SIZE 256 /* bytes of the lock with its mutex and condition; 3.15t has 232 */
+#define MAX_STACK_SEARCH (1UL << 20) /* bytes of a stack searched for frames before 3.10 */
+#define MAX_FRAMES_SOUGHT 8
 #define RDI 5         /* DWARF number: the first argument of a system call on x86_64 */
 
 struct keyed {
@@ -265,6 +267,50 @@ static uint64_t anchor_of(const struct cs_py_chain *chain)
 	return 0;
 }
 
+/** How many of the frame objects that @chain begins with are named by words of thread @i's stack. */
+static size_t frames_on_stack(const struct cs_pythons *ps, size_t i, const struct cs_py_chain *chain)
+{
+	uint64_t words[512], at = (sp_of(ps, i) + 7) & ~7ULL;
+	const struct cs_region *r = cs_mem_region(ps->scene->mem, at);
+	uint64_t end = r ? CS_MIN(r->end, at + MAX_STACK_SEARCH) : at;
+	size_t want = CS_MIN(chain->frames.n, (size_t)MAX_FRAMES_SOUGHT);
+	bool seen[MAX_FRAMES_SOUGHT] = {false};
+	size_t found = 0, got;
+
+	for (; at < end; at += got) {
+		got = cs_mem_read_some(ps->scene->mem, at, words,
+				       (size_t)CS_MIN(end - at, (uint64_t)sizeof(words)));
+		if (got < 8)
+			break;
+		for (size_t w = 0; w < got / 8; w++)
+			for (size_t f = 0; f < want; f++)
+				seen[f] |= words[w] == chain->frames.v[f].address;
+	}
+	for (size_t f = 0; f < want; f++)
+		found += seen[f];
+	return found;
+}
+
+/**
+ * Up to 3.9 nothing but the loop's own variables says on which stack a frame runs. That is asked only where
+ * two thread states claim one thread: one of them was lent to another (a subinterpreter).
+ */
+static size_t thread_of_frames(const struct cs_pythons *ps, const struct cs_py_state *s, size_t claimed)
+{
+	size_t best = claimed, best_n = frames_on_stack(ps, claimed, &s->chain);
+
+	for (size_t i = 0; i < ps->n && best_n < CS_MIN(s->chain.frames.n, (size_t)MAX_FRAMES_SOUGHT);
+	     i++) {
+		size_t n = i == claimed ? 0 : frames_on_stack(ps, i, &s->chain);
+
+		if (n > best_n) {
+			best = i;
+			best_n = n;
+		}
+	}
+	return best;
+}
+
 /**
  * Where the state's frames run decides; its thread_id can be that of another thread (subinterpreters before
  * 3.13), and serves where nothing is on a stack.
@@ -278,8 +324,35 @@ static void match_state(const struct cs_pythons *ps, struct cs_py_state *s, uint
 		s->thread = thread_of_stack(ps, anchor);
 	if (s->thread == CS_PY_NO_THREAD)
 		s->thread = by_id;
-	if (s->thread != CS_PY_NO_THREAD)
+	s->own_id = s->thread == by_id;
+}
+
+static struct cs_error *match_states(struct cs_pythons *ps, struct cs_py_process *p)
+{
+	CS_CLEANUP(cs_freep) uint32_t *claims = calloc(ps->n + 1, sizeof(*claims));
+	uint64_t distance = pointer_distance(ps, p);
+
+	if (!claims)
+		return &cs_nomem;
+	for (size_t i = 0; i < p->states.n; i++) {
+		match_state(ps, &p->states.v[i], distance);
+		if (p->states.v[i].thread != CS_PY_NO_THREAD && p->states.v[i].chain.frames.n)
+			claims[p->states.v[i].thread]++;
+	}
+	for (size_t i = 0; i < p->states.n; i++) {
+		struct cs_py_state *s = &p->states.v[i];
+
+		if (s->thread == CS_PY_NO_THREAD)
+			continue;
+		if (p->py.layout.minor < 10 && claims[s->thread] > 1 && s->chain.frames.n) {
+			size_t thread = thread_of_frames(ps, s, s->thread);
+
+			s->own_id = thread == s->thread;
+			s->thread = thread;
+		}
 		s->tid = cs_mem_target(ps->scene->mem)->threads[s->thread].tid;
+	}
+	return NULL;
 }
 
 /* ---- who waits for the GIL ---- */
@@ -380,7 +453,6 @@ static void ask_version(struct cs_py_process *p)
 static struct cs_error *process_read(struct cs_pythons *ps, const struct cs_py_found *found)
 {
 	CS_CLEANUP(process_destroyp) struct cs_py_process *p = calloc(1, sizeof(*p));
-	uint64_t distance;
 
 	if (!p)
 		return &cs_nomem;
@@ -391,9 +463,7 @@ static struct cs_error *process_read(struct cs_pythons *ps, const struct cs_py_f
 		CS_TRY(states_read(p, i));
 	ask_version(p);
 	CS_TRY(chains_read(ps, p));
-	distance = pointer_distance(ps, p);
-	for (size_t i = 0; i < p->states.n; i++)
-		match_state(ps, &p->states.v[i], distance);
+	CS_TRY(match_states(ps, p));
 	describe(p, found);
 	cs_py_names_read(p);
 	cs_py_gil_read(p);
@@ -408,12 +478,23 @@ static struct cs_error *process_read(struct cs_pythons *ps, const struct cs_py_f
 
 /* ---- the whole ---- */
 
-/** The state whose model stands for a thread: the one that runs innermost, else the one with a name. */
-static void choose_model(struct cs_weave *w, const struct cs_py_state *s)
+/**
+ * The state whose model stands for a thread: the one that is its own, with what the others do there. A
+ * state that was lent to it (a subinterpreter's) says name and ident of another thread.
+ */
+static void choose_model(struct cs_weave *w, const struct cs_py_state *s, bool *own)
 {
-	if (!w->thread || (!w->thread->name && s->model->name) ||
-	    (s->model->holds_gil && !w->thread->holds_gil))
+	const struct cs_python_thread *other = s->model;
+
+	if (!w->thread || (s->own_id && !*own) ||
+	    (s->own_id == *own && !w->thread->name && s->model->name)) {
+		other = w->thread ? w->thread : s->model;
 		w->thread = s->model;
+		*own = s->own_id;
+	}
+	w->thread->holds_gil |= other->holds_gil;
+	w->thread->waits_for_gil |= other->waits_for_gil;
+	w->thread->collecting |= other->collecting;
 }
 
 static int compare_owned(const void *a, const void *b)
@@ -428,12 +509,13 @@ static struct cs_error *weave_thread(struct cs_pythons *ps, const struct owned_s
 {
 	CS_CLEANUP(cs_freep) struct cs_py_strand *strands = calloc(n, sizeof(*strands));
 	struct cs_weave *weave = &ps->weaves[states[0].thread];
+	bool own = false;
 
 	if (!strands)
 		return &cs_nomem;
 	for (size_t i = 0; i < n; i++) {
 		strands[i] = states[i].strand;
-		choose_model(weave, states[i].state);
+		choose_model(weave, states[i].state, &own);
 	}
 	return cs_py_weave(ps->scene, &ps->natives[states[0].thread], strands, n, weave);
 }
@@ -580,7 +662,7 @@ void cs_pythons_destroy(struct cs_pythons *pythons)
 	if (!pythons)
 		return;
 	for (size_t i = 0; pythons->weaves && i < pythons->n; i++)
-		free(pythons->weaves[i].items.v);
+		cs_weave_deinit(&pythons->weaves[i]);
 	free(pythons->weaves);
 	for (size_t i = 0; i < pythons->processes.n; i++)
 		process_destroy(pythons->processes.v[i]);

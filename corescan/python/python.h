@@ -23,20 +23,34 @@ enum cs_woven_kind {
 	CS_WOVEN_GAP,    /* what comes next has no known place; `text` says why */
 };
 
+/** One frame of a weave. Deep recursion makes a million of them, so it is small. */
 struct cs_woven {
-	enum cs_woven_kind kind;
-	bool entry; /* PYTHON: the outermost frame of its evaluation loop's call */
-	size_t native;
-	struct cs_py_frame python;
-	const struct cs_py *py; /* PYTHON: of the frame; owned by the pythons */
-	const char *text;
+	uint8_t kind;    /* enum cs_woven_kind */
+	bool entry;      /* PYTHON: the outermost frame of its evaluation loop's call */
+	uint16_t strand; /* PYTHON: whose frame it is */
+	uint32_t index;  /* NATIVE, LOOP: of the raw frame; PYTHON: of the strand's frame; GAP: of the text */
+};
+
+/** The frames of one thread state. */
+struct cs_woven_strand {
+	const struct cs_py *py; /* owned by the pythons, and so are the frames */
+	const struct cs_py_frame *frames;
 };
 
 /** One thread's frames, innermost first, native and Python. n == 0: it never entered Python. */
 struct cs_weave {
-	CS_VEC(struct cs_woven) items; /* owned */
+	CS_VEC(struct cs_woven) items;           /* owned */
+	CS_VEC(struct cs_woven_strand) strands;  /* owned */
+	CS_VEC(const char *) texts;              /* of the gaps; owned, the texts are not */
 	struct cs_python_thread *thread; /* in the arena; NULL: not known to any interpreter */
 };
+
+/** The frame of a PYTHON item. */
+CS_UNUSED static inline const struct cs_py_frame *cs_woven_frame(const struct cs_weave *w,
+								 const struct cs_woven *item)
+{
+	return &w->strands.v[item->strand].frames[item->index];
+}
 
 struct cs_pythons;
 

@@ -25,6 +25,7 @@ struct cs_py_state {
 	uint64_t native_thread_id; /* 3.11+; else 0 */
 	size_t thread; /* index of the target's thread; CS_PY_NO_THREAD: it has none (any more) */
 	int32_t tid;   /* of that thread; 0: none */
+	bool own_id;   /* thread_id is that thread's; false for a subinterpreter that was lent to it */
 	struct cs_py_chain chain; /* owned */
 	struct cs_python_thread *model; /* in the arena; zeroed until the readers fill it in */
 };
@@ -67,9 +68,9 @@ void cs_py_names_read(struct cs_py_process *p);
 /** Who holds the GIL, who waits for it, who collects garbage; into the models of states and runtime. */
 void cs_py_gil_read(struct cs_py_process *p);
 /**
- * Once the GIL is read: where the interpreter's memory says that garbage is collected, and a thread's native
- * stack is in the collector, it is that thread. A finalizer can let the GIL go, and then who has it is not
- * who collects. @natives as for cs_pythons_read().
+ * Once the GIL is read: where garbage is collected, the thread whose native stack has the collector's lists
+ * on it is the one. A finalizer can let the GIL go, and then who has it is not who collects. @natives as
+ * for cs_pythons_read().
  */
 void cs_py_collectors_confirm(struct cs_py_process *p, const struct cs_py_native *natives);
 /**

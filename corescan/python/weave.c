@@ -15,19 +15,41 @@
 
 #define NOWHERE SIZE_MAX
 #define MAX_WINDOW 65536UL /* bytes of one native frame that are looked through for a Python frame */
+#define MAX_ITEMS (CS_MAX_RAW_FRAMES + 2 * CS_MAX_PY_FRAMES + 2)
+#define MAX_STRANDS ((size_t)UINT16_MAX) /* thread states of one thread */
 #define MAX_STRAY 64       /* native calls of the loop passed over for one Python frame */
 
+/* ---- which stack addresses belong to which native frame ---- */
+
+/** Frame @native has [@start, @end) of the stack: from its own stack pointer to its CFA. */
 struct window {
-	uint64_t start, end; /* [sp, CFA) */
+	uint64_t start, end;
 	size_t native;
 };
 
-struct cs_py_windows {
-	struct window *v; /* by end; owned */
-	size_t n;
-	struct window *by_native; /* in order of the frames; start == end: not known; owned */
-	size_t n_native;
+struct windows {
+	const struct cs_raw_stack *raw;
+	uint64_t sp;
+	/*
+	 * By end, where the frames' own order is not that: a signal ran on a stack of its own, or a
+	 * frame has no CFA. NULL: it is, as in nearly all stacks. Owned.
+	 */
+	struct window *sorted;
+	size_t n_sorted;
 };
+
+static bool window_at(const struct windows *w, size_t i, struct window *ret)
+{
+	uint64_t start = w->sp;
+
+	for (size_t k = i; k--;)
+		if (w->raw->frames[k].cfa) {
+			start = w->raw->frames[k].cfa;
+			break;
+		}
+	*ret = (struct window){start, w->raw->frames[i].cfa, i};
+	return start && ret->end > start;
+}
 
 static int compare_windows(const void *a, const void *b)
 {
@@ -36,65 +58,59 @@ static int compare_windows(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-struct cs_error *cs_py_windows_create(const struct cs_scene *scene, const struct cs_py_native *native,
-				      struct cs_py_windows **ret)
+static struct cs_error *windows_sort(struct windows *w)
 {
-	CS_CLEANUP(cs_py_windows_destroyp) struct cs_py_windows *w = calloc(1, sizeof(*w));
-	const struct cs_raw_stack *raw = native->raw;
-	uint64_t sp = 0;
-	bool sorted = true;
+	uint64_t start = w->sp;
 
-	if (!w)
+	w->sorted = calloc(w->raw->n + 1, sizeof(*w->sorted));
+	if (!w->sorted)
 		return &cs_nomem;
-	w->v = calloc(raw->n + 1, sizeof(*w->v));
-	w->by_native = calloc(raw->n + 1, sizeof(*w->by_native));
-	if (!w->v || !w->by_native)
-		return &cs_nomem;
-	w->n_native = raw->n;
-	if (!cs_regs_get(native->regs, scene->arch->sp, &sp))
-		sp = 0;
-	for (size_t i = 0; i < raw->n; i++) {
-		uint64_t cfa = raw->frames[i].cfa;
+	for (size_t i = 0; i < w->raw->n; i++) {
+		uint64_t cfa = w->raw->frames[i].cfa;
 
-		if (cfa > sp && sp) {
-			struct window one = {sp, cfa, i};
-
-			w->by_native[i] = one;
-			sorted &= !w->n || w->v[w->n - 1].end <= cfa;
-			w->v[w->n++] = one;
-		}
-		/* A stack switch (a signal's own stack) leads to a lower or far higher one. */
-		sp = cfa ? cfa : sp;
+		if (start && cfa > start)
+			w->sorted[w->n_sorted++] = (struct window){start, cfa, i};
+		start = cfa ? cfa : start;
 	}
-	if (!sorted)
-		qsort(w->v, w->n, sizeof(*w->v), compare_windows);
-	*ret = CS_TAKE(w);
+	qsort(w->sorted, w->n_sorted, sizeof(*w->sorted), compare_windows);
 	return NULL;
 }
 
-void cs_py_windows_destroy(struct cs_py_windows *windows)
+static struct cs_error *windows_init(struct windows *w, const struct cs_scene *scene,
+				     const struct cs_py_native *native)
 {
-	if (!windows)
-		return;
-	free(windows->v);
-	free(windows->by_native);
-	free(windows);
+	*w = (struct windows){.raw = native->raw};
+	if (!cs_regs_get(native->regs, scene->arch->sp, &w->sp))
+		w->sp = 0;
+	for (size_t i = 0; i < w->raw->n; i++)
+		if (w->raw->frames[i].cfa <= (i ? w->raw->frames[i - 1].cfa : w->sp))
+			return windows_sort(w);
+	return NULL;
 }
 
-size_t cs_py_windows_find(const struct cs_py_windows *windows, uint64_t address)
+/** Index of the native frame in whose part of the stack @address lies; NOWHERE: none. */
+static size_t windows_find(const struct windows *w, uint64_t address)
 {
-	size_t low = 0, high = windows->n;
+	size_t low = 0, high = w->sorted ? w->n_sorted : w->raw->n;
+	size_t n = high;
+	struct window found;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		uint64_t end = w->sorted ? w->sorted[middle].end : w->raw->frames[middle].cfa;
 
-		if (windows->v[middle].end <= address)
+		if (end <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < windows->n && windows->v[low].start <= address ? windows->v[low].native
-								      : NOWHERE;
+	if (low == n)
+		return NOWHERE;
+	if (w->sorted)
+		found = w->sorted[low];
+	else if (!window_at(w, low, &found))
+		return NOWHERE;
+	return found.start <= address ? found.native : NOWHERE;
 }
 
 /* ---- where each run belongs ---- */
@@ -109,11 +125,12 @@ struct placed {
 struct weaver {
 	const struct cs_scene *scene;
 	const struct cs_py_native *native;
-	struct cs_py_windows *windows;
+	struct windows windows;
 	struct placed *placed; /* owned */
 	size_t n_placed;
 	size_t *loops; /* native frames that are calls of the loop by their pc; owned */
 	size_t n_loops;
+	const struct cs_py_strand *strands;
 	struct cs_weave *ret;
 };
 
@@ -165,16 +182,13 @@ enum held { HELD, NOT_HELD, NOT_KNOWN };
 /** Is the word @value in the part of the stack that belongs to native frame @i? */
 static enum held holds(const struct weaver *w, size_t i, uint64_t value)
 {
-	const struct window *window = &w->windows->by_native[i];
-	uint64_t at = (window->start + 7) & ~7ULL;
-	uint64_t words[64];
+	struct window window;
+	uint64_t words[64], at;
 
-	if (window->end <= window->start)
+	if (!window_at(&w->windows, i, &window) || window.end - window.start > MAX_WINDOW)
 		return NOT_KNOWN;
-	if (window->end - window->start > MAX_WINDOW)
-		return NOT_KNOWN;
-	while (at < window->end) {
-		size_t want = (size_t)CS_MIN(window->end - at, (uint64_t)sizeof(words));
+	for (at = (window.start + 7) & ~7ULL; at < window.end;) {
+		size_t want = (size_t)CS_MIN(window.end - at, (uint64_t)sizeof(words));
 		size_t got = cs_mem_read_some(w->scene->mem, at, words, want);
 
 		for (size_t k = 0; k < got / 8; k++)
@@ -192,13 +206,23 @@ static const struct cs_py_frame *frame_of(const struct placed *p)
 	return &p->strand->state->chain.frames.v[p->run->first];
 }
 
+/** The loop may have kept its frame in a register, which then the function it called has saved. */
+static enum held loop_holds(const struct weaver *w, size_t i, uint64_t frame)
+{
+	enum held own = holds(w, i, frame), inner = i ? holds(w, i - 1, frame) : NOT_HELD;
+
+	if (own == HELD || inner == HELD)
+		return HELD;
+	return own == NOT_KNOWN || inner == NOT_KNOWN ? NOT_KNOWN : NOT_HELD;
+}
+
 /** As many calls as frames: paired in order, unless a call is seen not to hold its frame. */
 static bool pair_in_order(struct weaver *w, struct placed *runs, size_t n)
 {
 	if (w->n_loops != n)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (holds(w, w->loops[i], frame_of(&runs[i])->address) == NOT_HELD)
+		if (loop_holds(w, w->loops[i], frame_of(&runs[i])->address) == NOT_HELD)
 			return false;
 	for (size_t i = 0; i < n; i++)
 		runs[i].native = w->loops[i];
@@ -212,7 +236,7 @@ static void pair_by_address(struct weaver *w, struct placed *runs, size_t n)
 
 	for (size_t j = n; j-- && left;) {
 		for (size_t m = left; m-- && left - m <= MAX_STRAY;) {
-			if (holds(w, w->loops[m], frame_of(&runs[j])->address) != HELD)
+			if (loop_holds(w, w->loops[m], frame_of(&runs[j])->address) != HELD)
 				continue;
 			runs[j].native = w->loops[m];
 			left = m;
@@ -234,7 +258,7 @@ static struct cs_error *place_strand(struct weaver *w, const struct cs_py_strand
 		runs[i] = (struct placed){
 			.strand = strand,
 			.run = run,
-			.native = run->anchor ? cs_py_windows_find(w->windows, run->anchor) : NOWHERE};
+			.native = run->anchor ? windows_find(&w->windows, run->anchor) : NOWHERE};
 	}
 	w->n_placed += n;
 	if (strand->process->py.layout.minor < 10) {
@@ -269,26 +293,31 @@ static size_t place_of(const struct placed *p)
 	return p->native != NOWHERE ? p->native : p->before;
 }
 
-static struct cs_error *put(struct weaver *w, struct cs_woven item)
+static struct cs_error *put(struct weaver *w, enum cs_woven_kind kind, size_t index)
 {
-	return CS_PUSH(&w->ret->items, item, CS_MAX_RAW_FRAMES + 2 * CS_MAX_PY_FRAMES + 2,
-		       "woven frames");
+	struct cs_woven item = {.kind = (uint8_t)kind, .index = (uint32_t)index};
+
+	return CS_PUSH(&w->ret->items, item, MAX_ITEMS, "woven frames");
+}
+
+static struct cs_error *put_gap(struct weaver *w, const char *text)
+{
+	CS_TRY(CS_PUSH(&w->ret->texts, text, MAX_ITEMS, "gaps between frames"));
+	return put(w, CS_WOVEN_GAP, w->ret->texts.n - 1);
 }
 
 static struct cs_error *put_run(struct weaver *w, const struct placed *p)
 {
-	const struct cs_py_chain *chain = &p->strand->state->chain;
-
 	if (p->native == NOWHERE && p->run->n)
-		CS_TRY(put(w, (struct cs_woven){
-				      .kind = CS_WOVEN_GAP,
-				      .text = "the native frame that runs these Python frames was "
-					      "not found"}));
-	for (size_t i = 0; i < p->run->n; i++)
-		CS_TRY(put(w, (struct cs_woven){.kind = CS_WOVEN_PYTHON,
-						.entry = i + 1 == p->run->n,
-						.py = &p->strand->process->py,
-						.python = chain->frames.v[p->run->first + i]}));
+		CS_TRY(put_gap(w, "the native frame that runs these Python frames was not found"));
+	for (size_t i = 0; i < p->run->n; i++) {
+		struct cs_woven item = {.kind = CS_WOVEN_PYTHON,
+					.entry = i + 1 == p->run->n,
+					.strand = (uint16_t)(p->strand - w->strands),
+					.index = (uint32_t)(p->run->first + i)};
+
+		CS_TRY(CS_PUSH(&w->ret->items, item, MAX_ITEMS, "woven frames"));
+	}
 	return NULL;
 }
 
@@ -317,23 +346,33 @@ static struct cs_error *write_all(struct weaver *w)
 			CS_TRY(put_run(w, &w->placed[next]));
 		}
 		if (i < n)
-			CS_TRY(put(w, (struct cs_woven){
-					      .kind = loop ? CS_WOVEN_LOOP : CS_WOVEN_NATIVE,
-					      .native = i}));
+			CS_TRY(put(w, loop ? CS_WOVEN_LOOP : CS_WOVEN_NATIVE, i));
 	}
 	return NULL;
+}
+
+void cs_weave_deinit(struct cs_weave *weave)
+{
+	free(weave->items.v);
+	free(weave->strands.v);
+	free(weave->texts.v);
 }
 
 static struct cs_error *weave(struct weaver *w, const struct cs_py_strand *strands, size_t n)
 {
 	size_t runs = 0;
 
-	for (size_t i = 0; i < n; i++)
-		runs += strands[i].state->chain.runs.n;
+	for (size_t i = 0; i < n; i++) {
+		const struct cs_py_chain *chain = &strands[i].state->chain;
+		struct cs_woven_strand one = {&strands[i].process->py, chain->frames.v};
+
+		runs += chain->runs.n;
+		CS_TRY(CS_PUSH(&w->ret->strands, one, MAX_STRANDS, "thread states of a thread"));
+	}
 	w->placed = calloc(runs + 1, sizeof(*w->placed));
 	if (!w->placed)
 		return &cs_nomem;
-	CS_TRY(cs_py_windows_create(w->scene, w->native, &w->windows));
+	CS_TRY(windows_init(&w->windows, w->scene, w->native));
 	for (size_t i = 0; i < n; i++) {
 		size_t first = w->n_placed;
 
@@ -345,18 +384,17 @@ static struct cs_error *weave(struct weaver *w, const struct cs_py_strand *stran
 	CS_TRY(write_all(w));
 	for (size_t i = 0; i < n; i++)
 		if (strands[i].state->chain.broken)
-			CS_TRY(put(w, (struct cs_woven){.kind = CS_WOVEN_GAP,
-							.text = strands[i].state->chain.broken}));
+			CS_TRY(put_gap(w, strands[i].state->chain.broken));
 	return NULL;
 }
 
 struct cs_error *cs_py_weave(const struct cs_scene *scene, const struct cs_py_native *native,
 			     const struct cs_py_strand *strands, size_t n, struct cs_weave *ret)
 {
-	struct weaver w = {.scene = scene, .native = native, .ret = ret};
+	struct weaver w = {.scene = scene, .native = native, .strands = strands, .ret = ret};
 	struct cs_error *err = weave(&w, strands, n);
 
-	cs_py_windows_destroy(w.windows);
+	free(w.windows.sorted);
 	free(w.placed);
 	free(w.loops);
 	return err;

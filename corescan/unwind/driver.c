@@ -175,7 +175,7 @@ static enum cs_found step(struct walk *w, struct cs_caller *ret)
 	} steppers[] = {
 		{CS_STEPPER_NOWHERE, cs_nowhere_step}, {CS_STEPPER_SIGFRAME, cs_sigframe_step},
 		{CS_STEPPER_CFI, cs_cfi_step},         {CS_STEPPER_LIBUNWIND, cs_unw_step},
-		{CS_STEPPER_FP, cs_fp_step},
+		{CS_STEPPER_EPILOGUE, cs_epilogue_step}, {CS_STEPPER_FP, cs_fp_step},
 	};
 	struct cs_unwinder *u = w->u;
 	unsigned usable = u->steppers;

@@ -18,8 +18,9 @@ enum cs_stepper {
 	CS_STEPPER_LIBUNWIND = 8, /* second opinion on the same tables */
 	CS_STEPPER_FP = 16,
 	CS_STEPPER_SCAN = 32,
+	CS_STEPPER_EPILOGUE = 64, /* tried before the frame pointer */
 };
-#define CS_STEPPERS_ALL 63u
+#define CS_STEPPERS_ALL 127u
 
 struct cs_cfi;
 struct cs_cfi_row;
@@ -97,6 +98,8 @@ enum cs_found cs_cfi_step(struct cs_unwinder *u, const struct cs_cursor *in,
 			  struct cs_caller *ret);
 enum cs_found cs_unw_step(struct cs_unwinder *u, const struct cs_cursor *in,
 			  struct cs_caller *ret);
+enum cs_found cs_epilogue_step(struct cs_unwinder *u, const struct cs_cursor *in,
+			       struct cs_caller *ret);
 enum cs_found cs_fp_step(struct cs_unwinder *u, const struct cs_cursor *in,
 			 struct cs_caller *ret);
 /** @from: the stack address where the search begins. */
