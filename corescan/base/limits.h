@@ -54,7 +54,7 @@
 #define CS_MAX_CFI_ROW_BYTES (64UL << 20)     /* bytes of decoded call frame rows kept at once */
 #define CS_MAX_CFI_PROGRAM 65536UL            /* bytes of the call frame entry of one function */
 #define CS_MAX_CFI_REGISTER 1024UL            /* register numbers in call frame information */
-#define CS_MAX_CFI_STATES 64UL                /* register states that one entry remembers */
+#define CS_MAX_CFI_STATES 64UL                /* register states remembered at a time */
 #define CS_MAX_CFI_ENTRIES 4194304UL          /* call frame entries of one module looked through */
 #define CS_MAX_CODE_ADDRESSES 262144UL        /* code addresses whose facts are kept at once */
 #define CS_MAX_STACK_SWITCHES 64UL            /* signal frames of one stack that lead to another stack */
@@ -92,6 +92,7 @@
 #define CS_MAX_PY_TRACEBACK 4096UL            /* entries of one traceback */
 #define CS_MAX_PY_TRACEBACKS 2097152UL        /* traceback entries of all exceptions looked at */
 #define CS_MAX_PY_TOTAL_EXCEPTIONS 16384UL    /* exceptions of all threads together, causes included */
+#define CS_MAX_PY_COLLECTOR_STACK (64UL << 20) /* bytes of all stacks searched for the collector */
 #define CS_MAX_PY_TASKS 65536UL               /* asyncio tasks of one process */
 #define CS_MAX_PY_TASK_FRAMES 256UL           /* coroutines that one task waits through */
 #define CS_MAX_PY_GREENLETS 65536UL           /* greenlets of one process */

@@ -5,7 +5,7 @@
  * in 3.6, the runtime in 3.7 to 3.11, the lock that each interpreter points to from 3.12
  * on (CPython: Python/ceval_gil.h, later ceval_gil.c). Before 3.15 no memory says who
  * waits for it; that is the native stack's to tell, by exact names. Refuses to conclude
- * from a name that garbage is collected.
+ * anything about the collector from names.
  */
 #include "base/limits.h"
 #include "python/python.h"
@@ -307,68 +307,114 @@ static void mark_collectors(struct reader *r)
 
 /* ---- who collects, by the native stacks ---- */
 
-struct code_range {
-	uint64_t start, end;
-};
+#define CHUNK 512 /* words read at once */
+#define LINK_FLAGS                                                                       \
+	3U /* low bits of a link that are flags (CPython: pycore_gc.h, _PyGC_PREV_SHIFT) \
+	    */
+#define HAVE_GC 14 /* bit of tp_flags: its objects are the collector's business */
 
-/** The collector's own function, which stays on the stack while finalizers run. */
-static size_t collector_code(const struct cs_py *py, struct code_range *ret, size_t max)
+/** True if a collectable object is linked at @link, whose neighbour on one side (@at) is
+ * @head. */
+static bool is_linked(const struct cs_py *py, uint64_t link, uint64_t at, uint64_t head)
 {
-	/* CPython: Modules/gcmodule.c, later Python/gc.c and Python/gc_free_threading.c.
-	 */
-	static const char *const names[] = {
-		"gc_collect_main",     "gc_collect_internal",
-		"gc_collect_region",   "collect",
-		"collect.constprop.0", "collect.constprop.1",
-		"collect.constprop.2", "collect.isra.0",
-	};
-	uint64_t size = 0;
-	size_t n = 0;
+	uint64_t back, type, flags,
+		size = py->layout.minor < 8 ? 32 : 16; /* of PyGC_Head */
 
-	for (size_t i = 0; py->module && n < max && i < CS_COUNT(names); i++) {
-		if (!cs_mod_symbol(py->module, names[i], &ret[n].start, &size) ||
-		    size > CS_MAX_FUNCTION || ret[n].start > UINT64_MAX - size)
-			continue;
-		ret[n].end = ret[n].start + size;
-		n++;
-	}
-	return n;
+	if (!cs_mem_u64(py->mem, link + at, &back) ||
+	    (back & ~(uint64_t)LINK_FLAGS) != head)
+		return false;
+	type = cs_py_type(py, link + size);
+	return type && cs_py_u64(py, type, py->layout.type_flags, &flags) &&
+	       (flags >> HAVE_GC & 1);
 }
 
-static bool runs_in(const struct cs_raw_stack *stack, const struct code_range *ranges,
-		    size_t n)
+/**
+ * True if @words, at @address of a stack, are the two links of a list of garbage: the
+ * collector has its lists on its own stack, and while it calls finalizers there is
+ * something in one of them.
+ */
+static bool is_garbage_list(const struct cs_py *py, const uint64_t words[2],
+			    uint64_t address)
 {
-	for (size_t i = 0; i < stack->n; i++)
-		for (size_t k = 0; k < n; k++)
-			/* A return address may be the first one after its function. */
-			if (stack->frames[i].pc - 1 - ranges[k].start <
-			    ranges[k].end - ranges[k].start)
+	uint64_t next = words[0] & ~(uint64_t)LINK_FLAGS,
+		 prev = words[1] & ~(uint64_t)LINK_FLAGS;
+
+	if (next == address || next < 4096 || prev < 4096 || (next | prev) & 7 ||
+	    (next | prev) >> 48)
+		return false;
+	return is_linked(py, next, 8, address) && is_linked(py, prev, 0, address);
+}
+
+/** Search the stack from @sp on; @budget is the number of words that may be looked at. */
+static bool has_garbage_list(const struct cs_py *py, uint64_t sp, uint64_t *budget)
+{
+	const struct cs_region *region = cs_mem_region(py->mem, sp);
+	uint64_t words[CHUNK + 1], at = (sp + 7) & ~7ULL;
+
+	while (region && at < region->end && *budget) {
+		size_t got = cs_mem_read_some(py->mem, at, words, sizeof(words)) / 8;
+
+		for (size_t i = 0; i + 1 < got; i++)
+			if (is_garbage_list(py, &words[i], at + 8 * i))
 				return true;
+		if (got < CHUNK + 1)
+			break;
+		at += (uint64_t)8 * CHUNK;
+		*budget -= CS_MIN((uint64_t)CHUNK, *budget);
+	}
 	return false;
+}
+
+/** In any part of the thread's stack: what a signal interrupted may be on another one. */
+static bool is_collector(const struct cs_py *py, const struct cs_py_native *native,
+			 uint64_t *budget)
+{
+	unsigned sp_number = py->scene->arch->sp;
+	uint64_t sp;
+
+	if (cs_regs_get(native->regs, sp_number, &sp) && has_garbage_list(py, sp, budget))
+		return true;
+	for (size_t i = 0; i < native->raw->n_interrupted; i++)
+		if (cs_regs_get(&native->raw->interrupted[i].regs, sp_number, &sp) &&
+		    has_garbage_list(py, sp, budget))
+			return true;
+	return false;
+}
+
+/** The one of interpreter @i, the guess first; NULL: none is in a finalizer's call. */
+static struct cs_py_state *confirmed(const struct cs_py_process *p, size_t i,
+				     const struct cs_py_native *natives, uint64_t *budget)
+{
+	for (int guessed = 1; guessed >= 0; guessed--) {
+		for (size_t s = 0; s < p->states.n; s++) {
+			struct cs_py_state *state = &p->states.v[s];
+
+			if (state->interp == i && state->thread != CS_PY_NO_THREAD &&
+			    state->model->collecting == (guessed != 0) &&
+			    is_collector(&p->py, &natives[state->thread], budget))
+				return state;
+		}
+	}
+	return NULL;
 }
 
 void cs_py_collectors_confirm(struct cs_py_process *p, const struct cs_py_native *natives)
 {
+	uint64_t budget = CS_MAX_PY_COLLECTOR_STACK / 8;
 	struct reader r = {.p = p};
-	struct code_range ranges[8];
-	size_t n = 0;
 
-	r.main = p->interps.n ? main_interp(p) : 0;
+	if (!p->interps.n || p->py.layout.free_threaded)
+		return; /* free-threaded: its lists look otherwise, and who stopped the
+			   world is known */
+	r.main = main_interp(p);
 	for (size_t i = 0; i < p->interps.n; i++) {
-		struct cs_py_state *found = NULL;
+		struct cs_py_state *state =
+			collects(&r, i) ? confirmed(p, i, natives, &budget) : NULL;
 
-		if (!collects(&r, i))
-			continue;
-		n = n ? n : collector_code(&p->py, ranges, CS_COUNT(ranges));
-		for (size_t s = 0; n && s < p->states.n && !found; s++)
-			if (p->states.v[s].interp == i &&
-			    p->states.v[s].thread != CS_PY_NO_THREAD &&
-			    runs_in(natives[p->states.v[s].thread].raw, ranges, n))
-				found = &p->states.v[s];
-		for (size_t s = 0; found && s < p->states.n; s++)
+		for (size_t s = 0; state && s < p->states.n; s++)
 			if (p->states.v[s].interp == i)
 				p->states.v[s].model->collecting =
-					&p->states.v[s] == found;
+					&p->states.v[s] == state;
 	}
 	tell_collector(p, r.main);
 }

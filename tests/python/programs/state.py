@@ -402,11 +402,12 @@ def run_gil():
 
     def timed():
         locked.append(gettid())
-        threading.Condition().wait_for(lambda: False, 10**6)
+        condition = threading.Condition()
+        with condition:
+            condition.wait(10**6)
 
     for target in (spin, spin, sleep, block, timed):
-        target = threading.Thread(target=target, daemon=True)
-        target.start()
+        threading.Thread(target=target, daemon=True).start()
     while len(spinning) + len(sleeping) + len(locked) < 5:
         time.sleep(0.01)
     time.sleep(0.3)
@@ -472,8 +473,14 @@ def collect():
 
 
 class AtEnd:
-    def __del__(self, write=write, abort=os.abort, gettid=gettid):
-        write(phase="finalizing"), abort()
+    """Dies when sys is cleared. open() and the globals of this module are gone by then."""
+
+    def __init__(self):
+        self.file = os.open(PATH, os.O_WRONLY | os.O_CREAT, 0o600)
+        self.facts = json.dumps({"tid": gettid(), "phase": "finalizing"}).encode()
+
+    def __del__(self, put=os.write, abort=os.abort):
+        put(self.file, self.facts), abort()
 
 
 def run_finalizing():
