@@ -151,7 +151,9 @@ static bool walk_extended(struct walker *w, uint8_t op)
 	switch (op) {
 	case DW_CFA_nop:
 	case DW_CFA_GNU_window_save: /* AARCH64_negate_ra_state */
-	case DW_CFA_restore_state:
+		return true;
+	case DW_CFA_restore_state: /* with none to restore, libdw gives up */
+		w->states -= w->states > 0;
 		return true;
 	case DW_CFA_remember_state:
 		return ++w->states <= CS_MAX_CFI_STATES;

@@ -258,8 +258,11 @@ static void test_vet(void **state)
 {
 	struct world *w = *state;
 	static uint8_t states[CS_MAX_CFI_STATES + 2], longest[0x1800];
+	static uint8_t in_turn[4 * CS_MAX_CFI_STATES];
 
 	memset(states, DW_CFA_remember_state, sizeof(states));
+	for (size_t i = 0; i < sizeof(in_turn); i++)
+		in_turn[i] = i % 2 ? DW_CFA_restore_state : DW_CFA_remember_state;
 	FDE(w, DW_CFA_nop);
 	FDE(w, DW_CFA_undefined, 0xff, 0xff, 0xff, 0xff, 0x0f);
 	put_fde(w, states, sizeof(states));
@@ -267,6 +270,7 @@ static void test_vet(void **state)
 	FDE(w, 0x3a);
 	FDE(w, DW_CFA_def_cfa_expression, 0x7f);
 	put_fde(w, longest, sizeof(longest));
+	put_fde(w, in_turn, sizeof(in_turn));
 	finish(w);
 	assert_int_equal(step_in(w, 0, cs_cfi_step), CS_FOUND_CALLER);
 	assert_int_equal(step_in(w, 1, cs_cfi_step), CS_FOUND_NOTHING);
@@ -275,6 +279,7 @@ static void test_vet(void **state)
 	assert_int_equal(step_in(w, 4, cs_cfi_step), CS_FOUND_NOTHING);
 	assert_int_equal(step_in(w, 5, cs_cfi_step), CS_FOUND_NOTHING);
 	assert_int_equal(step_in(w, 6, cs_cfi_step), CS_FOUND_CALLER);
+	assert_int_equal(step_in(w, 7, cs_cfi_step), CS_FOUND_CALLER);
 }
 
 /* Each cut-off of the tables is refused or harmless (the sanitizers watch). */
