@@ -6,10 +6,11 @@
 
 Debian's development suite has the stripped builds with link time optimization and the JIT
 compiler. apt fetches the packages that pythons.lock names (with its own check of signatures),
-their SHA-256 is compared with the lock, and they are unpacked beside the system, not installed;
-patchelf makes them use the C library that came with them. The free-threaded Python is built from
-Debian's source package. A package that has left the mirror is replaced by the newer one, with a
-warning; --update writes a new lock.
+their SHA-256 is compared with the lock, and they are unpacked beside the system, not installed; in
+the programs the name of the loader is overwritten, nothing else, so that they use the C library
+that came with them. A package that has left the mirror is replaced by the newer one, with a
+warning; --update writes a new lock. The free-threaded Python is built from the stable suite's
+source package.
 """
 import argparse
 import fcntl
@@ -26,8 +27,10 @@ ROOT = HERE.parents[1]
 CACHE = pathlib.Path(os.environ.get("CORESCAN_PYTHONS", ROOT / ".cache/pythons"))
 LOCK = HERE / "pythons.lock"
 SUITE = "sid"
+SOURCES = "trixie"
 VERSIONS = ("3.13", "3.14", "3.15")
-FREE_THREADED = ("3.14",)
+FREE_THREADED = ("3.13",)
+INTERPRETER = b"/lib64/ld-linux-x86-64.so.2"
 TRIPLET = "x86_64-linux-gnu"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -67,7 +70,10 @@ class Apt:
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "status").touch()
         mirror = self.mirror()
-        lines = [f"{kind} [signed-by={KEYRING}] {mirror} {SUITE} main" for kind in ("deb", "deb-src")]
+        lines = [
+            f"{kind} [signed-by={KEYRING}] {mirror} {suite} main"
+            for kind, suite in (("deb", SUITE), ("deb-src", SOURCES))
+        ]
         (folder / "etc/sources.list").write_text("\n".join(lines) + "\n", encoding="ascii")
         settings = {
             "Dir::Etc::sourcelist": folder / "etc/sources.list",
@@ -182,18 +188,16 @@ def update_lock(apt):
 
 def unpack(apt, lock, tree):
     """All packages in one tree, with programs that run where they lie."""
-    cores.need("patchelf")
     stamp = tree / ".complete"
     want = LOCK.read_text(encoding="ascii")
-    if stamp.is_file() and stamp.read_text(encoding="ascii") == want:
-        return
-    shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir(parents=True)
-    for path in apt.download(lock):
-        run("dpkg-deb", "-x", path, tree)
-    for version in VERSIONS:
-        run("patchelf", *loader_options(tree), tree / f"usr/bin/python{version}")
-    stamp.write_text(want, encoding="ascii")
+    if not stamp.is_file() or stamp.read_text(encoding="ascii") != want:
+        shutil.rmtree(tree, ignore_errors=True)
+        tree.mkdir(parents=True)
+        for path in apt.download(lock):
+            run("dpkg-deb", "-x", path, tree)
+        for version in VERSIONS:
+            set_loader(tree / f"usr/bin/python{version}", loader(tree))
+        stamp.write_text(want, encoding="ascii")
 
 
 def libraries(tree):
@@ -201,25 +205,43 @@ def libraries(tree):
 
 
 def loader(tree):
-    return libraries(tree) / "ld-linux-x86-64.so.2"
+    """A name for the tree's loader that is no longer than the usual one."""
+    mark = hashlib.sha256(bytes(tree)).hexdigest()[:12]
+    return pathlib.Path(f"/tmp/.ld-{mark}.so")
 
 
-def loader_options(tree):
-    """DT_RPATH, not RUNPATH: libraries of libraries and of modules must be found, too."""
-    path = libraries(tree)
-    return ["--set-interpreter", loader(tree), "--force-rpath", "--set-rpath", path]
+def set_loader(program, path):
+    data = program.read_bytes()
+    name = bytes(path)
+    if len(name) > len(INTERPRETER) or data.count(INTERPRETER + b"\0") != 1:
+        raise cores.Unavailable(f"{program} names no loader that could be replaced")
+    program.write_bytes(data.replace(INTERPRETER, name.ljust(len(INTERPRETER), b"\0")))
+
+
+def link_loader(tree):
+    """/tmp is swept now and then; nobody else's link is followed."""
+    path, target = loader(tree), libraries(tree) / INTERPRETER.decode().rsplit("/", 1)[1]
+    if path.is_symlink() and os.readlink(path) == str(target) and path.lstat().st_uid == os.getuid():
+        return
+    try:
+        path.symlink_to(target)
+    except FileExistsError:
+        raise cores.Unavailable(f"{path} is there, and not as it should be") from None
 
 
 def debian(tree):
+    if not (tree / ".complete").is_file():
+        return
+    link_loader(tree)
     for version in VERSIONS:
         path = tree / f"usr/bin/python{version}"
-        if not path.is_file():
-            continue
         includes = [tree / f"usr/include/python{version}", tree / "usr/include"]
-        flags = [f"-Wl,--dynamic-linker={loader(tree)}", "-Wl,--disable-new-dtags"]
-        flags += ["-Wl,--allow-shlib-undefined", f"-Wl,-rpath-link,{libraries(tree)}"]
         yield recipes.Interpreter(
-            path, libdir=str(libraries(tree)), includes=includes[:1], link=flags, name=None
+            path,
+            env={"LD_LIBRARY_PATH": str(libraries(tree))},
+            libdir=str(libraries(tree)),
+            includes=includes,
+            link=[f"-Wl,--dynamic-linker={loader(tree)}", "-Wl,--allow-shlib-undefined"],
         )
 
 
@@ -238,8 +260,8 @@ def build_free_threaded(apt, version, cache):
     run("tar", "-xf", archive, "--strip-components=1", cwd=work)
     say(f"building {archive.name} without a GIL")
     options = ["--disable-gil", "--enable-shared", "--without-ensurepip", "--disable-test-modules"]
-    flags = f"LDFLAGS=-Wl,-rpath,{prefix}/lib"
-    run(work / "configure", "-q", f"--prefix={prefix}", *options, "CFLAGS=-g1", flags, cwd=work)
+    options += ["CFLAGS=-g1", f"LDFLAGS=-Wl,-rpath,{prefix}/lib"]
+    run(work / "configure", "-q", f"--prefix={prefix}", *options, cwd=work)
     run("make", "-s", f"-j{os.cpu_count() or 2}", cwd=work)
     run("make", "-s", "altinstall", cwd=work)
     shutil.rmtree(work)

@@ -23,6 +23,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 import compare  # noqa: E402  (found by the line above)
+import fetch  # noqa: E402
 import recipes  # noqa: E402
 from recipes import cores  # noqa: E402
 
@@ -134,11 +135,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--keep", type=pathlib.Path, help="keep the cores that show a problem here")
     args = parser.parse_args()
-    pythons = recipes.installed()
-    if args.newer:
-        import fetch
-
-        pythons += fetch.interpreters()
+    pythons = recipes.installed() + (fetch.interpreters() if args.newer else [])
     if args.python:
         pythons = [p for p in pythons if p.name.startswith(tuple(args.python.split(",")))]
     wanted = args.program.split(",") if args.program else []
@@ -146,12 +143,14 @@ def main():
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="matrix-") as temporary:
-        folder = args.keep or pathlib.Path(temporary)
+        folder = pathlib.Path(tempfile.mkdtemp(dir=args.keep) if args.keep else temporary)
         prepare(pythons, programs, folder)
         todo = cells(pythons, programs, args.how.split(","), args.all or bool(wanted))
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             run = [pool.submit(c.run, args.corescan, folder, bool(args.keep)) for c in todo]
             done = [future.result() for future in run]
+    if args.keep:
+        print(f"kept: {folder}")
     for cell in done:
         for problem in cell.problems:
             print(f"{cell}: {problem}")

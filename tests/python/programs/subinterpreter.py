@@ -32,8 +32,9 @@ def outer():
 outer()
 """
 DIES = """
-    sys.path.insert(0, {here!r}); import truth; frames = json.load(open({outer!r}))
-    truth.record(sys._getframe(), outer=frames), truth.end()
+    sys.path.insert(0, {here!r}); import truth; saved = json.load(open({outer!r}))
+    others = {{int(ident): frames for ident, frames in saved["others"].items()}}
+    truth.record(sys._getframe(), outer=saved["frames"], more=others), truth.end()
 """
 PARKS = """
     def chain(frame):
@@ -62,8 +63,11 @@ def make():
 
 
 def save(frame):
+    # Newer interpreters tell of their own threads alone.
+    truth.settle()
+    others = {ident: truth.chain(top) for ident, top in truth.others(truth.tids()).items()}
     with open(OUTER, "w", encoding="ascii") as file:
-        json.dump(truth.chain(frame), file)
+        json.dump({"frames": truth.chain(frame), "others": others}, file)
 
 
 def run(interpreter, script):
@@ -82,7 +86,7 @@ def load(path):
 
 
 def die(thread):
-    more = {thread.ident: load(INNER) + load(OUTER)}
+    more = {thread.ident: load(INNER) + load(OUTER)["frames"]}
     truth.record(sys._getframe(), more=more), truth.end()
 
 
@@ -91,7 +95,6 @@ script = SCRIPT % (DIES if KIND in ("same", "worker") else PARKS).strip()
 script = script.format(here=HERE, outer=OUTER, inner=INNER)
 the_interpreter = make()
 idle = make()
-truth.settle()
 if KIND == "same":
     run(the_interpreter, script)
 worker = threading.Thread(target=run, args=(the_interpreter, script), name="worker", daemon=True)
