@@ -11,22 +11,33 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[0] / "cores"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "cores")]
 
 import cores  # noqa: E402  (found by the line above)
+import fetch  # noqa: E402
 
 PROGRAM = HERE / "programs/state.py"
-PYTHONS = dict(cores.pythons())
 # What the report keeps of one message, and of one traceback.
 MESSAGE, ENTRIES = 16384, 4096
 PENDING = ("text", "key", "tuple", "nothing", "os", "made", "number")
+
+
+def pythons():
+    """By name, each with the environment that it needs: those installed, and what fetch.py brought."""
+    found = {name: (path, {}) for name, path in cores.pythons()}
+    for python in fetch.interpreters():
+        found.setdefault(python.name, (python.path, python.env))
+    return found
+
+
+PYTHONS = pythons()
 
 
 @pytest.fixture(params=sorted(PYTHONS) or [None])
 def python(request):
     if request.param is None:
         pytest.skip("no Python that can load ctypes")
-    return str(PYTHONS[request.param])
+    return PYTHONS[request.param]
 
 
 @contextlib.contextmanager
@@ -41,7 +52,7 @@ class State:
     """One process: its truth and its report."""
 
     def __init__(self, python, folder, corescan):
-        self.python, self.folder, self.corescan = python, folder, corescan
+        (self.python, self.env), self.folder, self.corescan = python, folder, corescan
         self.truth = self.report = None
 
     def die(self, mode, *arguments, killed=False, **env):
@@ -51,7 +62,7 @@ class State:
         recipe = cores.by_signal if killed else cores.by_kernel
         place = cores.fresh(self.folder, "core")
         with skipping():
-            core = recipe(command, place, env=cores.environment(**env))
+            core = recipe(command, place, env=cores.environment(**self.env, **env))
         self.truth = json.loads(truth.read_text(encoding="ascii"))
         run = subprocess.run(
             [self.corescan, "--json", "--all", str(core.path)],
