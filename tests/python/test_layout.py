@@ -19,7 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 LAYOUTS = HERE.parents[1] / "symbols/layouts"
 sys.path.insert(0, str(HERE))
 
-import recipes  # noqa: E402  (found by the line above)
+import fetch  # noqa: E402  (found by the line above)
+import recipes  # noqa: E402
 from recipes import cores  # noqa: E402
 
 COLUMNS = "3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.13t 3.14 3.14t 3.15 3.15t".split()
@@ -113,7 +114,9 @@ def debug_information(python):
 
 
 def may_differ(name, column, patch):
-    return name in MOVED and str(patch) != TAKEN_FROM[column]
+    # A build with the JIT compiler has a few bytes more.
+    configured = name in ("runtime_size", "interp_size") and column >= COLUMNS.index("3.13")
+    return configured or (name in MOVED and str(patch) != TAKEN_FROM[column])
 
 
 def differences(values, answer, column, patch):
@@ -137,7 +140,7 @@ def column_values(column):
 
 def pythons():
     try:
-        return recipes.installed()
+        return recipes.installed() + fetch.interpreters()
     except cores.Unavailable:
         return []
 
@@ -196,6 +199,9 @@ def test_table_equals_published_words(python):
     assert said["table.free_threaded"] == int(python.free)
     column = column_of(python)
     values = column_values(column)
+    if not python.free:
+        # Words for what only a free-threaded build has are 0 then.
+        words = [(name, ours) for name, ours in words if "tlbc" not in name]
     found = [
         f"{ours}: the table has {values[ours]}, the runtime publishes {said[name]}"
         for name, ours in words
