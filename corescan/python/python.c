@@ -467,6 +467,7 @@ static struct cs_error *process_read(struct cs_pythons *ps, const struct cs_py_f
 	describe(p, found);
 	cs_py_names_read(p);
 	cs_py_gil_read(p);
+	cs_py_collectors_confirm(p, ps->natives);
 	waiters_read(ps, p);
 	CS_TRY(cs_py_exceptions_read(p, &ps->exceptions));
 	CS_TRY(cs_py_tasks_read(p, &ps->tasks));
