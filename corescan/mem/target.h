@@ -55,7 +55,7 @@ struct cs_mapping {
 struct cs_thread_info {
 	int32_t tid;
 	int signal; /* pr_cursig; 0: none */
-	/* fs_base on x86_64, tpidr_el0 on aarch64: pthread_self() or a fixed distance from it; 0: not known */
+	/* fs_base, tpidr_el0: pthread_self(), or a fixed distance from it; 0: not known */
 	uint64_t thread_pointer;
 };
 

@@ -2,8 +2,9 @@
 /*
  * Recursion folded.
  *
- * Knows which frames are equal and nothing else. For each period p it remembers how far the frames are known to equal those p
- * further out, so a frame is compared at most once for each period: time is linear in the frames.
+ * Knows which frames are equal and nothing else. For each period p it remembers how far the frames are
+ * known to equal those p further out, so a frame is compared at most once for each period: time is linear
+ * in the frames.
  */
 #include "unwind/fold.h"
 

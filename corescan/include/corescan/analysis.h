@@ -143,7 +143,8 @@ struct cs_frame {
 	enum cs_frame_kind kind;
 	enum cs_trust trust;
 	uint64_t address;       /* pc: for callers the return address; PYTHON: of the frame's record */
-	const char *function;   /* demangled, whole; NULL: not known. PYTHON: the qualified name where known */
+	/* Demangled, whole; NULL: not known. PYTHON: the qualified name where the version has it. */
+	const char *function;
 	const char *short_name; /* without template arguments and parameters; NULL: as function */
 	uint64_t offset;        /* address - start of function, bytes */
 	bool nearest;           /* address lies outside the symbol: only the closest name before it */
