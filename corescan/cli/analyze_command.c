@@ -34,7 +34,8 @@ static struct cs_error *report_text(const struct cs_cli *cli,
 		.width = output->width,
 	};
 
-	return cs_report_text(a, &options, output->stream);
+	return cli->python ? cs_report_python(a, &options, output->stream)
+			   : cs_report_text(a, &options, output->stream);
 }
 
 /* "==> core.17 <==", as tail(1) has it, before each of several reports for people. */

@@ -193,6 +193,13 @@ static const struct option_row rows[] = {
 	 "show the table of modules: program, libraries, their files"},
 	{"all", 'a', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(all),
 	 "cut nothing: all stacks and frames, whole names, registers"},
+	{"python", 'P', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(python),
+	 "show the Python stacks alone, as py-spy dump prints them"},
+	{"locals", 'l', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(analysis.locals),
+	 "show the arguments and local variables of Python frames"},
+	{"source", 's', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(analysis.source),
+	 "show the line of each Python frame, where the file is there and\n"
+	 "is not newer than the process"},
 	{"exe", 'e', "FILE", FOR(CS_COMMAND_ANALYZE), set_executable,
 	 FIELD(analysis.executable),
 	 "the program that dumped the core, if it is not found where it ran"},

@@ -33,7 +33,7 @@ enum cs_exit {
 
 struct cs_cli {
 	enum cs_command command;
-	bool json, threads, modules, all, quiet;
+	bool json, threads, modules, all, python, quiet;
 	enum cs_when color;
 	const char *output; /* --output; NULL: standard output */
 	int pid;            /* --pid; 0: not given */

@@ -7,6 +7,7 @@
 #include "report/report.h"
 
 #include "report/json_build.h"
+#include "report/json_python.h"
 #include "report/json_stack.h"
 
 #include <string.h>
@@ -153,13 +154,15 @@ static json_t *runtime_json(struct cs_json *j, const struct cs_analysis *a)
 		json_t *entry = json_object_get(o, name);
 
 		if (!entry) {
-			entry = json_object();
-			cs_json_set(j, o, name, entry); /* @o owns it, this is a view */
+			cs_json_set(j, o, name, json_object());
+			entry = json_object_get(
+				o, name); /* @o owns it; NULL without memory */
 		}
 		cs_json_set_text(j, entry, cuda ? v->name + 5 : "version", v->value);
 		if (!cuda)
 			cs_json_set_text(j, entry, "source", v->source);
 	}
+	cs_json_set_pythons(j, o, &a->python);
 	return o;
 }
 
@@ -246,6 +249,8 @@ struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out)
 	cs_json_member(&j, "runtime", runtime_json(&j, a));
 	write_modules(&j, a);
 	CS_TRY(cs_json_stacks(&j, a));
+	cs_json_exceptions(&j, a);
+	cs_json_python(&j, a);
 	write_diagnostics(&j, a);
 	cs_json_member(&j, "timing", timing_json(&j, a));
 	cs_json_member(&j, "diagnostics_dropped",

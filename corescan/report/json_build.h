@@ -19,6 +19,7 @@ struct cs_json {
 	FILE *out;  /* not owned */
 	bool comma; /* a value came before on the level being written */
 	bool nomem;
+	uint64_t frames; /* written so far, copies included: see CS_MAX_JSON_FRAMES */
 };
 
 /* ---- making values; all take @value over, and a failed one only sets `nomem` ---- */

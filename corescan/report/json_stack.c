@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Threads and stacks as JSON.
+ * Threads, stacks and frames as JSON.
  *
  * Two thousand threads that wait in the same place have one stack: its frames are turned
  * into text once and copied for each thread. The copies themselves are bounded too, or
@@ -11,35 +11,80 @@
 #include "report/json_stack.h"
 
 #include "base/limits.h"
+#include "report/json_python.h"
 #include "report/report.h"
 
-struct stack_cache {
-	char **frames; /* by group: the JSON text of its frames while threads still need
-			  it; owned */
-	size_t *left;  /* by group: threads not written yet */
-	size_t n;
-	uint64_t written; /* frames so far, copies included */
+/* What is kept of one group while its threads are written. */
+struct group_cache {
+	char *frames;  /* their JSON text while threads still need it; owned */
+	uint64_t cost; /* of one copy: see frames_cost() */
+	size_t left;   /* threads not written yet */
 };
+
+struct stack_cache {
+	struct group_cache *groups; /* owned */
+	size_t n;
+};
+
+/* What frames cost of CS_MAX_JSON_FRAMES: the value of a local is as long as a frame. */
+static uint64_t frames_cost(const struct cs_frame *frames, size_t n)
+{
+	uint64_t cost = n;
+
+	for (size_t i = 0; i < n; i++)
+		cost += frames[i].n_variables;
+	return cost;
+}
 
 static void cache_deinit(struct stack_cache *cache)
 {
-	for (size_t i = 0; cache->frames && i < cache->n; i++)
-		free(cache->frames[i]);
-	free(cache->frames);
-	free(cache->left);
+	for (size_t i = 0; cache->groups && i < cache->n; i++)
+		free(cache->groups[i].frames);
+	free(cache->groups);
 }
 
 static struct cs_error *cache_init(struct stack_cache *cache, const struct cs_analysis *a)
 {
 	cache->n = a->n_groups;
-	cache->frames = calloc(a->n_groups + 1, sizeof(*cache->frames));
-	cache->left = calloc(a->n_groups + 1, sizeof(*cache->left));
-	if (!cache->frames || !cache->left)
+	cache->groups = calloc(a->n_groups + 1, sizeof(*cache->groups));
+	if (!cache->groups)
 		return &cs_nomem;
+	for (size_t i = 0; i < a->n_groups; i++)
+		cache->groups[i].cost =
+			frames_cost(a->groups[i].frames, a->groups[i].n_frames);
 	for (size_t i = 0; i < a->n_threads; i++)
 		if (a->threads[i].group && a->threads[i].group->id < cache->n)
-			cache->left[a->threads[i].group->id]++;
+			cache->groups[a->threads[i].group->id].left++;
 	return NULL;
+}
+
+static json_t *locals_json(struct cs_json *j, const struct cs_frame *f)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < f->n_variables; i++) {
+		json_t *o = json_object();
+
+		cs_json_set_text(j, o, "name", f->variables[i].name);
+		cs_json_set_text(j, o, "kind", f->variables[i].kind);
+		cs_json_set_text(j, o, "value", f->variables[i].value);
+		cs_json_append(j, array, o);
+	}
+	return array;
+}
+
+/* What only Python frames have, and the native ones that carry them. */
+static void set_python(struct cs_json *j, json_t *o, const struct cs_frame *f)
+{
+	if (f->plumbing)
+		cs_json_set(j, o, "plumbing", json_true());
+	if (f->kind != CS_FRAME_PYTHON)
+		return;
+	cs_json_set(j, o, "entry", json_boolean(f->entry));
+	if (f->source)
+		cs_json_set_text(j, o, "source", f->source);
+	if (f->n_variables)
+		cs_json_set(j, o, "locals", locals_json(j, f));
 }
 
 static json_t *frame_json(struct cs_json *j, const struct cs_frame *f)
@@ -70,6 +115,7 @@ static json_t *frame_json(struct cs_json *j, const struct cs_frame *f)
 	cs_json_set(j, o, "trust", json_string(cs_trust_name(f->trust)));
 	if (f->nearest)
 		cs_json_set(j, o, "nearest", json_true());
+	set_python(j, o, f);
 	if (f->repeat_period) {
 		json_t *repeat = json_object();
 
@@ -80,14 +126,34 @@ static json_t *frame_json(struct cs_json *j, const struct cs_frame *f)
 	return o;
 }
 
+static json_t *frames_json(struct cs_json *j, const struct cs_frame *frames, size_t n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		cs_json_append(j, array, frame_json(j, &frames[i]));
+	return array;
+}
+
+void cs_json_set_frames(struct cs_json *j, json_t *object, const char *key,
+			const struct cs_frame *frames, size_t n)
+{
+	uint64_t cost = frames_cost(frames, n);
+
+	if (n && j->frames + cost > CS_MAX_JSON_FRAMES) {
+		cs_json_set(j, object, "frames_left_out", json_true());
+		return;
+	}
+	j->frames += cost;
+	cs_json_set(j, object, key, frames_json(j, frames, n));
+}
+
 /* The frames of @group as JSON text, for the caller to free; NULL without memory. */
 static char *frames_text(struct cs_json *j, const struct cs_stack_group *group)
 {
-	json_t *array = json_array();
+	json_t *array = frames_json(j, group->frames, group->n_frames);
 	char *text;
 
-	for (size_t i = 0; i < group->n_frames; i++)
-		cs_json_append(j, array, frame_json(j, &group->frames[i]));
 	text = array ? json_dumps(array, cs_json_flags) : NULL;
 	json_decref(array);
 	return text;
@@ -96,24 +162,24 @@ static char *frames_text(struct cs_json *j, const struct cs_stack_group *group)
 static void write_frames(struct cs_json *j, struct stack_cache *cache,
 			 const struct cs_stack_group *group)
 {
-	char **text = &cache->frames[group->id];
-	bool first = group->n_tids && cache->left[group->id] == group->n_tids;
+	struct group_cache *g = &cache->groups[group->id];
+	bool first = group->n_tids && g->left == group->n_tids;
 
-	cache->left[group->id]--;
-	if (!first && cache->written + group->n_frames > CS_MAX_JSON_FRAMES) {
+	g->left--;
+	if (!first && j->frames + g->cost > CS_MAX_JSON_FRAMES) {
 		cs_json_member(j, "frames_in_group", json_true());
 	} else {
-		cache->written += group->n_frames;
-		if (!*text)
-			*text = frames_text(j, group);
-		if (!*text)
+		j->frames += g->cost;
+		if (!g->frames)
+			g->frames = frames_text(j, group);
+		if (!g->frames)
 			j->nomem = true;
 		cs_json_key(j, "frames");
-		cs_json_write_raw(j, *text ? *text : "[]");
+		cs_json_write_raw(j, g->frames ? g->frames : "[]");
 	}
-	if (!cache->left[group->id]) {
-		free(*text);
-		*text = NULL;
+	if (!g->left) {
+		free(g->frames);
+		g->frames = NULL;
 	}
 }
 
@@ -130,6 +196,7 @@ static void write_thread(struct cs_json *j, struct stack_cache *cache,
 	if (t->signal)
 		cs_json_set_size(j, head, "signal_number",
 				 (uint64_t)CS_MAX(t->signal, 0));
+	cs_json_set(j, head, "python", cs_json_python_thread(j, t->python));
 	cs_json_open(j, "{");
 	cs_json_write_members(j, head);
 	if (t->group && t->group->id < cache->n) {

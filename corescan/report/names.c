@@ -102,3 +102,14 @@ const char *cs_fault_class_name(enum cs_fault_class fault)
 
 	return CS_WORD(words, fault);
 }
+
+const char *cs_layout_source_name(enum cs_layout_source source)
+{
+	static const char *const words[] = {
+		[CS_LAYOUT_PUBLISHED] = "published",
+		[CS_LAYOUT_DWARF] = "dwarf",
+		[CS_LAYOUT_TABLE] = "table",
+	};
+
+	return CS_WORD(words, source);
+}

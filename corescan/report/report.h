@@ -24,6 +24,11 @@ CS_MUST_CHECK struct cs_error *cs_report_text(const struct cs_analysis *a,
 					      const struct cs_text_options *options,
 					      FILE *out);
 
+/** The Python stacks alone, as `py-spy dump` prints them. Errors: OS, NOMEM. */
+CS_MUST_CHECK struct cs_error *cs_report_python(const struct cs_analysis *a,
+						const struct cs_text_options *options,
+						FILE *out);
+
 /** One JSON object on one line (docs/corescan-report.schema.json). Errors: OS, NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out);
 
@@ -40,5 +45,6 @@ const char *cs_file_state_name(enum cs_file_state state);
 const char *cs_symbol_source_name(enum cs_symbol_source source);
 const char *cs_frame_kind_name(enum cs_frame_kind kind);
 const char *cs_fault_class_name(enum cs_fault_class fault);
+const char *cs_layout_source_name(enum cs_layout_source source);
 
 #endif

@@ -14,7 +14,9 @@ struct cs_error *cs_report_text(const struct cs_analysis *a,
 
 	cs_text_crash(&t, a);
 	cs_text_crashed_stack(&t, a);
+	CS_TRY(cs_text_exceptions(&t, a));
 	CS_TRY(cs_text_threads(&t, a));
+	CS_TRY(cs_text_tasks(&t, a));
 	cs_text_process(&t, a);
 	cs_text_core(&t, a);
 	CS_TRY(cs_text_modules(&t, a));

@@ -42,6 +42,14 @@ static bool is_machinery(const struct cs_frame *f)
 	return false;
 }
 
+const struct cs_thread *cs_text_thread(const struct cs_analysis *a, int32_t tid)
+{
+	for (size_t i = 0; tid && i < a->n_threads; i++)
+		if (a->threads[i].tid == tid)
+			return &a->threads[i];
+	return NULL;
+}
+
 const struct cs_thread *cs_text_crashed_thread(const struct cs_analysis *a)
 {
 	for (size_t i = 0; i < a->n_threads; i++)
@@ -88,6 +96,44 @@ static void put_where(struct cs_text *t, const struct cs_frame *f)
 		cs_text_printf(t, ")");
 	}
 	cs_text_printf(t, "\n");
+}
+
+/*
+ * What a person who writes Python knows: the innermost Python frame. Of a handler that
+ * raised the signal again it is not the handler's, so the search begins at the blamed
+ * frame.
+ */
+static void put_python(struct cs_text *t, const struct cs_stack_group *group,
+		       size_t blamed)
+{
+	const struct cs_frame *found = NULL;
+
+	for (size_t i = group->n_frames; i > 0; i--)
+		if (group->frames[i - 1].kind == CS_FRAME_PYTHON &&
+		    (i > blamed || !found))
+			found = &group->frames[i - 1];
+	if (!found || found == &group->frames[blamed])
+		return;
+	cs_text_label(t, "python");
+	cs_text_place(t, found);
+	cs_text_printf(t, "\n");
+	if (!found->source)
+		return;
+	cs_text_label(t, "");
+	cs_text_put(t, found->source + strspn(found->source, " \t\f"));
+	cs_text_printf(t, "\n");
+}
+
+/* What the crashed thread had raised or was handling; the whole of it is in its section.
+ */
+static void put_exception(struct cs_text *t, const struct cs_analysis *a, int32_t tid)
+{
+	const struct cs_exception *e = a->n_exceptions ? &a->exceptions[0] : NULL;
+
+	if (!e || e->tid != tid)
+		return;
+	cs_text_label(t, "exception");
+	cs_text_exception_line(t, e);
 }
 
 /* "SIGSEGV: ", unless the summary begins with it; nothing where no signal is known. */
@@ -216,9 +262,11 @@ void cs_text_crash(struct cs_text *t, const struct cs_analysis *a)
 	put_verdict(t, a);
 	if (blamed != CS_NO_FRAME)
 		put_where(t, &group->frames[blamed]);
+	if (blamed != CS_NO_FRAME)
+		put_python(t, group, blamed);
 	if (thread) {
 		cs_text_label(t, "thread");
-		cs_text_thread_name(t, thread);
+		cs_text_thread_name(t, a, thread);
 		if (a->n_threads > 1)
 			cs_text_printf(t, ", one of %s threads",
 				       cs_text_count(a->n_threads));
@@ -226,6 +274,8 @@ void cs_text_crash(struct cs_text *t, const struct cs_analysis *a)
 	}
 	put_process_line(t, &a->process);
 	put_message(t, &a->crash);
+	if (thread)
+		put_exception(t, a, thread->tid);
 	put_signal(t, &a->crash, a->process.pid);
 	cs_text_fact(t, "instruction", a->crash.instruction);
 	cs_text_fact(t, "operand", a->crash.operand);
@@ -253,6 +303,7 @@ void cs_text_crashed_stack(struct cs_text *t, const struct cs_analysis *a)
 	if (!thread || !thread->group)
 		return;
 	view.marked = cs_text_blamed_frame(a, thread->group);
+	view.broken = thread->python ? thread->python->broken : NULL;
 	cs_text_heading(t, "Stack of the crashed thread %" PRId32, thread->tid);
 	if (thread->group->n_tids > 1) {
 		size_t others = thread->group->n_tids - 1;

@@ -112,6 +112,68 @@ static void put_versions(struct cs_text *t, const struct cs_analysis *a)
 		cs_text_printf(t, "\n");
 }
 
+/* ", GIL held by ...": who may run Python now. */
+static void put_gil(struct cs_text *t, const struct cs_analysis *a,
+		    const struct cs_python_runtime *r)
+{
+	const struct cs_thread *holder = cs_text_thread(a, r->gil_holder);
+	const char *name = holder && holder->python ? holder->python->name : NULL;
+
+	if (r->gil_holder) {
+		cs_text_printf(t, ", GIL held by %" PRId32, r->gil_holder);
+		if (name) {
+			cs_text_printf(t, " \"");
+			cs_text_put_cut(t, name, MAX_ARGUMENT);
+			cs_text_printf(t, "\"");
+		}
+	} else if (r->gil && !strcmp(r->gil, "free")) {
+		cs_text_printf(t, ", nobody holds the GIL");
+	} else if (r->gil && !r->free_threaded) {
+		cs_text_printf(t, ", GIL ");
+		cs_text_put(t, r->gil);
+	}
+	if (r->collecting)
+		cs_text_printf(t, ", %" PRId32 " collects garbage", r->collecting);
+}
+
+static void put_layout(struct cs_text *t, const struct cs_python_runtime *r)
+{
+	static const char *const words[] = {
+		[CS_LAYOUT_PUBLISHED] = "the offsets that it publishes",
+		[CS_LAYOUT_DWARF] = "its debug information",
+		[CS_LAYOUT_TABLE] = "the table of its version",
+	};
+
+	if (r->found)
+		cs_text_fact(t, "  found by", r->found);
+	if (r->layout < CS_COUNT(words))
+		cs_text_fact(t, "  read with", words[r->layout]);
+}
+
+static void put_runtime(struct cs_text *t, const struct cs_analysis *a,
+			const struct cs_python_runtime *r)
+{
+	cs_text_label(t, "python");
+	cs_text_put(t, r->version ? r->version : "version not known");
+	if (r->free_threaded)
+		cs_text_printf(t, ", free-threaded");
+	if (r->phase && strcmp(r->phase, "running") != 0) {
+		cs_text_printf(t, ", ");
+		cs_text_put(t, r->phase);
+	}
+	if (r->n_interpreters > 1)
+		cs_text_printf(t, ", %s interpreters", cs_text_count(r->n_interpreters));
+	cs_text_printf(t, ", %s thread%s", cs_text_count(r->n_threads),
+		       r->n_threads == 1 ? "" : "s");
+	put_gil(t, a, r);
+	if (r->n_stale)
+		cs_text_printf(t, ", %s thread state%s left over from fork()",
+			       cs_text_count(r->n_stale), r->n_stale == 1 ? "" : "s");
+	cs_text_printf(t, "\n");
+	if (t->options->all)
+		put_layout(t, r);
+}
+
 static void put_environment(struct cs_text *t, const struct cs_process *p)
 {
 	size_t n = p->n_environment;
@@ -146,6 +208,8 @@ void cs_text_process(struct cs_text *t, const struct cs_analysis *a)
 	put_ids(t, p);
 	put_time(t, "started", p->start_time);
 	put_versions(t, a);
+	for (size_t i = 0; i < a->python.n_runtimes; i++)
+		put_runtime(t, a, &a->python.runtimes[i]);
 	put_environment(t, p);
 }
 

@@ -9,13 +9,19 @@
 
 /** How much of a stack is shown. */
 struct cs_frames_view {
-	size_t head;   /* frames from the innermost */
-	size_t tail;   /* frames up to the outermost */
-	size_t marked; /* index of the frame that is to blame, or CS_NO_FRAME */
+	size_t head;        /* frames from the innermost */
+	size_t tail;        /* frames up to the outermost */
+	size_t marked;      /* index of the frame that is to blame, or CS_NO_FRAME */
+	const char *broken; /* why Python frames are missing; NULL: they are not */
 };
 
 /** What happened: the verdict and the facts that belong to it. */
 void cs_text_crash(struct cs_text *t, const struct cs_analysis *a);
+
+/** The words for an exception's state: "being handled"; NULL: none. */
+const char *cs_text_exception_state(const struct cs_exception *e);
+/** "ValueError: first line of its message (being handled)"; ends the line. */
+void cs_text_exception_line(struct cs_text *t, const struct cs_exception *e);
 
 /** The stack of the crashed thread; nothing when none crashed. */
 void cs_text_crashed_stack(struct cs_text *t, const struct cs_analysis *a);
@@ -23,6 +29,14 @@ void cs_text_crashed_stack(struct cs_text *t, const struct cs_analysis *a);
 /** All other threads, folded by equal stacks. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_text_threads(struct cs_text *t,
 					       const struct cs_analysis *a);
+
+/** What Python raised, as its own tracebacks read. Errors: NOMEM. */
+CS_MUST_CHECK struct cs_error *cs_text_exceptions(struct cs_text *t,
+						  const struct cs_analysis *a);
+
+/** asyncio tasks and greenlets, folded by equal chains. Errors: NOMEM. */
+CS_MUST_CHECK struct cs_error *cs_text_tasks(struct cs_text *t,
+					     const struct cs_analysis *a);
 
 void cs_text_process(struct cs_text *t, const struct cs_analysis *a);
 void cs_text_core(struct cs_text *t, const struct cs_analysis *a);
@@ -42,8 +56,11 @@ size_t cs_text_blamed_frame(const struct cs_analysis *a,
 void cs_text_place(struct cs_text *t, const struct cs_frame *frame);
 void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
 		    const struct cs_frames_view *view);
-/** `3097701 "worker-1" (openmp-worker)`, on the line that is open. */
-void cs_text_thread_name(struct cs_text *t, const struct cs_thread *thread);
+/** `3097701 "worker-1" (openmp-worker), holds the GIL`, on the line that is open. */
+void cs_text_thread_name(struct cs_text *t, const struct cs_analysis *a,
+			 const struct cs_thread *thread);
+/** The thread with that id; NULL: none, or @tid is 0. */
+const struct cs_thread *cs_text_thread(const struct cs_analysis *a, int32_t tid);
 /** The command, quoted where a shell would need it; further lines begin at the column it
  * begins at. */
 void cs_text_command(struct cs_text *t, const struct cs_process *process);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The threads that did not crash, one paragraph for each distinct stack. Knows how many
- * to show; which stack is more interesting than another was decided by whoever sorted the
- * groups.
+ * to show, and that the threads that run Python come first; in which order among them was
+ * decided by whoever sorted the groups.
  */
 #include "report/text_sections.h"
 
@@ -16,153 +16,283 @@
 #define ALL_GROUPS_TAIL 8
 #define DEFAULT_TIDS 6
 
-void cs_text_thread_name(struct cs_text *t, const struct cs_thread *thread)
+/* The name that Python gave is the one a person chose; the kernel's is often the
+ * program's. */
+static const char *name_of(const struct cs_thread *thread)
 {
-	cs_text_printf(t, "%" PRId32, thread->tid);
-	if (thread->name) {
-		cs_text_printf(t, " \"");
-		cs_text_put(t, thread->name);
-		cs_text_printf(t, "\"");
+	return thread->python && thread->python->name ? thread->python->name
+						      : thread->name;
+}
+
+static void put_name(struct cs_text *t, const char *name)
+{
+	if (!name)
+		return;
+	cs_text_printf(t, " \"");
+	cs_text_put(t, name);
+	cs_text_printf(t, "\"");
+}
+
+static void put_role(struct cs_text *t, const char *role)
+{
+	if (!role)
+		return;
+	cs_text_printf(t, " (");
+	cs_text_put(t, role);
+	cs_text_printf(t, ")");
+}
+
+/* ", holds the GIL": what matters of a thread's state in Python. */
+static void put_python(struct cs_text *t, const struct cs_analysis *a,
+		       const struct cs_python_thread *p)
+{
+	if (!p)
+		return;
+	if (p->holds_gil)
+		cs_text_printf(t, ", holds the GIL");
+	if (p->waits_for_gil)
+		cs_text_printf(t, ", waits for the GIL");
+	if (p->collecting)
+		cs_text_printf(t, ", collects garbage");
+	if (p->state) {
+		cs_text_printf(t, ", ");
+		cs_text_put(t, p->state);
 	}
-	if (thread->role) {
-		cs_text_printf(t, " (");
-		cs_text_put(t, thread->role);
-		cs_text_printf(t, ")");
+	if (p->daemon)
+		cs_text_printf(t, ", daemon");
+	if (p->interpreter > 0)
+		cs_text_printf(t, ", interpreter %" PRId64, p->interpreter);
+	if (a->python.n_runtimes > 1 && p->runtime < a->python.n_runtimes) {
+		cs_text_printf(t, ", of Python ");
+		cs_text_put(t, a->python.runtimes[p->runtime].version);
 	}
 }
 
-/* What the threads of one group have in common. */
-struct group_names {
-	const struct cs_thread *first; /* NULL: no thread names this group */
-	const char *name;              /* NULL: none, or they differ */
-	bool names_differ;
+void cs_text_thread_name(struct cs_text *t, const struct cs_analysis *a,
+			 const struct cs_thread *thread)
+{
+	cs_text_printf(t, "%" PRId32, thread->tid);
+	put_name(t, name_of(thread));
+	put_role(t, thread->role);
+	put_python(t, a, thread->python);
+}
+
+/* A person looks first at the main thread and at the one that all others wait for. */
+enum interest { NATIVE, PYTHON, LEADING, INTERESTS };
+
+/* The threads of one group, and how many of them are in which state. */
+struct members {
+	const struct cs_thread **threads; /* a part of the table's; n of them */
+	size_t n;
+	size_t room;  /* how many will come, while the table is filled */
 	bool crashed; /* one of them is the crashed thread */
+	bool names_differ;
+	size_t holding, waiting, collecting, daemons;
+	enum interest interest; /* of the most interesting one */
+	const char *broken;     /* of the first whose Python frames end early */
 };
+
+/* The threads by group. */
+struct table {
+	struct members *groups;           /* owned */
+	const struct cs_thread **threads; /* owned */
+};
+
+static void table_deinit(struct table *table)
+{
+	free(table->groups);
+	free(table->threads);
+}
+
+static struct members *members_of(const struct table *table, const struct cs_analysis *a,
+				  const struct cs_thread *thread)
+{
+	if (!thread->group || thread->group->id >= a->n_groups)
+		return NULL;
+	return &table->groups[thread->group->id];
+}
 
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-static void collect_names(const struct cs_analysis *a, struct group_names *names)
+static void member_add(struct members *m, const struct cs_thread *thread)
 {
-	for (size_t i = 0; i < a->n_threads; i++) {
-		const struct cs_thread *thread = &a->threads[i];
-		struct group_names *g;
+	const struct cs_python_thread *p = thread->python;
 
-		if (!thread->group || thread->group->id >= a->n_groups)
-			continue;
-		g = &names[thread->group->id];
-		if (!g->first) {
-			g->first = thread;
-			g->name = thread->name;
-		} else if (!same_text(g->name, thread->name)) {
-			g->name = NULL;
-			g->names_differ = true;
-		}
-		g->crashed |= thread->crashed;
-	}
+	m->threads[m->n++] = thread;
+	m->crashed |= thread->crashed;
+	m->names_differ |= !same_text(name_of(m->threads[0]), name_of(thread));
+	if (!p)
+		return;
+	m->holding += p->holds_gil;
+	m->waiting += p->waits_for_gil;
+	m->collecting += p->collecting;
+	m->daemons += p->daemon;
+	m->broken = m->broken ? m->broken : p->broken;
+	if (p->holds_gil || p->is_main)
+		m->interest = LEADING;
+	else if (m->interest == NATIVE)
+		m->interest = PYTHON;
 }
 
-static void put_group_head(struct cs_text *t, const struct cs_stack_group *group,
-			   const struct group_names *names)
+static struct cs_error *table_init(struct table *table, const struct cs_analysis *a)
 {
-	size_t n = group->n_tids,
-	       shown = t->options->all ? n : CS_MIN(n, (size_t)DEFAULT_TIDS);
+	const struct cs_thread **next;
+
+	table->groups = calloc(a->n_groups + 1, sizeof(*table->groups));
+	table->threads = calloc(a->n_threads + 1, sizeof(*table->threads));
+	if (!table->groups || !table->threads)
+		return &cs_nomem;
+	for (size_t i = 0; i < a->n_threads; i++) {
+		struct members *m = members_of(table, a, &a->threads[i]);
+
+		if (m)
+			m->room++;
+	}
+	next = table->threads;
+	for (size_t i = 0; i < a->n_groups; next += table->groups[i++].room)
+		table->groups[i].threads = next;
+	for (size_t i = 0; i < a->n_threads; i++) {
+		struct members *m = members_of(table, a, &a->threads[i]);
+
+		if (m)
+			member_add(m, &a->threads[i]);
+	}
+	return NULL;
+}
+
+static void put_share(struct cs_text *t, size_t n, size_t of, const char *one,
+		      const char *many)
+{
+	if (!n)
+		return;
+	cs_text_printf(t, ",");
+	cs_text_gap(t, 4, strlen(many) + 8);
+	cs_text_printf(t, "%s %s",
+		       n == of  ? "all"
+		       : n == 1 ? "one"
+				: cs_text_count(n),
+		       n == 1 ? one : many);
+}
+
+static void put_thread_head(struct cs_text *t, const struct cs_analysis *a,
+			    const struct members *m)
+{
+	cs_text_printf(t, "Thread ");
+	cs_text_thread_name(t, a, m->threads[0]);
+	cs_text_plain(t);
+	cs_text_printf(t, "\n");
+}
+
+/* "9 threads of one name, 8 wait for the GIL: 1, 2, ..." */
+static void put_threads_head(struct cs_text *t, const struct members *m)
+{
+	size_t n = m->n, shown = t->options->all ? n : CS_MIN(n, (size_t)DEFAULT_TIDS);
 
 	/* One hidden number would be replaced by "... 1 more". */
 	if (n == shown + 1)
 		shown = n;
-	cs_text_printf(t, "\n");
-	cs_text_style(t, CS_STYLE_STRONG);
-	if (n > 1)
-		cs_text_printf(t, "%s threads", cs_text_count(n));
-	else
-		cs_text_printf(t, "Thread");
-	if (n == 1)
-		cs_text_printf(t, " %" PRId32, group->tids[0]);
-	if (names->name) {
-		cs_text_printf(t, " \"");
-		cs_text_put(t, names->name);
-		cs_text_printf(t, "\"");
-	} else if (names->names_differ) {
-		cs_text_printf(t, " of several names");
-	}
-	if (names->first && names->first->role) {
-		cs_text_printf(t, " (");
-		cs_text_put(t, names->first->role);
-		cs_text_printf(t, ")");
-	}
+	cs_text_printf(t, "%s threads", cs_text_count(n));
+	if (!m->names_differ)
+		put_name(t, name_of(m->threads[0]));
+	put_role(t, m->threads[0]->role);
+	put_share(t, m->holding, n, "holds the GIL", "hold the GIL");
+	put_share(t, m->waiting, n, "waits for the GIL", "wait for the GIL");
+	put_share(t, m->collecting, n, "collects garbage", "collect garbage");
+	put_share(t, m->daemons, n, "is a daemon", "are daemons");
 	cs_text_plain(t);
-	for (size_t i = 0; n > 1 && i < shown; i++) {
+	for (size_t i = 0; i < shown; i++) {
+		const char *name = m->names_differ ? name_of(m->threads[i]) : NULL;
+
 		cs_text_printf(t, "%s", i ? "," : ":");
-		cs_text_gap(t, 4, 12); /* the longest number and its comma */
-		cs_text_printf(t, "%" PRId32, group->tids[i]);
+		/* the longest number, the name in quotes, and a comma */
+		cs_text_gap(t, 4, 12 + (name ? cs_text_columns(name) + 3 : 0));
+		cs_text_printf(t, "%" PRId32, m->threads[i]->tid);
+		put_name(t, name);
 	}
 	if (shown < n)
 		cs_text_printf(t, ", ... %s more", cs_text_count(n - shown));
 	cs_text_printf(t, "\n");
 }
 
-static size_t count_other(const struct cs_analysis *a, const struct group_names *names,
+static bool is_other(const struct members *m)
+{
+	return m->n && !m->crashed;
+}
+
+static size_t count_other(const struct cs_analysis *a, const struct table *table,
 			  size_t *ret_threads)
 {
 	size_t groups = 0;
 
 	*ret_threads = 0;
 	for (size_t i = 0; i < a->n_groups; i++) {
-		if (names[i].crashed)
+		if (!is_other(&table->groups[i]))
 			continue;
 		groups++;
-		*ret_threads += a->groups[i].n_tids;
+		*ret_threads += table->groups[i].n;
 	}
 	return groups;
 }
 
-static void put_groups(struct cs_text *t, const struct cs_analysis *a,
-		       const struct group_names *names)
+static void put_group(struct cs_text *t, const struct cs_analysis *a,
+		      const struct members *m, bool every)
 {
-	bool every = t->options->threads || t->options->all;
 	struct cs_frames_view view = {
 		.head = every ? ALL_GROUPS_HEAD : DEFAULT_HEAD,
 		.tail = every ? ALL_GROUPS_TAIL : DEFAULT_TAIL,
 		.marked = CS_NO_FRAME,
+		.broken = m->broken,
 	};
-	size_t threads, groups = count_other(a, names, &threads), shown = 0;
+
+	cs_text_printf(t, "\n");
+	cs_text_style(t, CS_STYLE_STRONG);
+	if (m->n == 1)
+		put_thread_head(t, a, m);
+	else
+		put_threads_head(t, m);
+	cs_text_frames(t, m->threads[0]->group, &view);
+}
+
+static void put_groups(struct cs_text *t, const struct cs_analysis *a,
+		       const struct table *table)
+{
+	bool every = t->options->threads || t->options->all;
+	size_t threads, groups = count_other(a, table, &threads), shown = 0;
 	bool crashed = cs_text_crashed_thread(a);
+	/* A paragraph that says "1 more" is not shorter than the one it hides. */
+	size_t max = every || groups == DEFAULT_GROUPS + 1 ? groups : DEFAULT_GROUPS;
 
 	if (!groups)
 		return;
 	cs_text_heading(t, "%s: %s in %s distinct stack%s",
 			crashed ? "Other threads" : "Threads", cs_text_count(threads),
 			cs_text_count(groups), groups == 1 ? "" : "s");
-	/* A paragraph that says "1 more" is not shorter than the one it hides. */
-	if (groups == DEFAULT_GROUPS + 1)
-		every = true;
-	for (size_t i = 0; i < a->n_groups; i++) {
-		if (names[i].crashed)
-			continue;
-		if (shown == DEFAULT_GROUPS && !every)
-			break;
-		put_group_head(t, &a->groups[i], &names[i]);
-		cs_text_frames(t, &a->groups[i], &view);
-		shown++;
-		threads -= a->groups[i].n_tids;
+	for (int interest = INTERESTS - 1; interest >= 0; interest--) {
+		for (size_t i = 0; i < a->n_groups && shown < max; i++) {
+			const struct members *m = &table->groups[i];
+
+			if (!is_other(m) || (int)m->interest != interest)
+				continue;
+			put_group(t, a, m, every);
+			shown++;
+			threads -= m->n;
+		}
 	}
 	if (shown < groups)
-		cs_text_printf(t, "\n(%s more thread%s in %s more stacks: --threads)\n",
+		cs_text_printf(t, "\n(%s more thread%s in %s more stack%s: --threads)\n",
 			       cs_text_count(threads), threads == 1 ? "" : "s",
-			       cs_text_count(groups - shown));
+			       cs_text_count(groups - shown),
+			       groups - shown == 1 ? "" : "s");
 }
 
 struct cs_error *cs_text_threads(struct cs_text *t, const struct cs_analysis *a)
 {
-	CS_CLEANUP(cs_freep)
-	struct group_names *names = calloc(a->n_groups + 1, sizeof(*names));
+	CS_CLEANUP(table_deinit) struct table table = {0};
 
-	if (!names)
-		return &cs_nomem;
-	collect_names(a, names);
-	put_groups(t, a, names);
+	CS_TRY(table_init(&table, a));
+	put_groups(t, a, &table);
 	return NULL;
 }

@@ -489,6 +489,8 @@ static const struct cs_module hostile_module = {.path = EVIL,
 						.start = UINT64_MAX,
 						.end = 0};
 static const struct cs_module *const hostile_modules[] = {&hostile_module};
+static const struct cs_python_variable hostile_python_variables[] = {
+	{EVIL, EVIL, EVIL}, {EVIL, "argument", EVIL}, {NULL, NULL, NULL}};
 static const struct cs_frame hostile_frames[] = {
 	{.kind = CS_FRAME_NATIVE,
 	 .function = EVIL,
@@ -507,6 +509,16 @@ static const struct cs_frame hostile_frames[] = {
 	 .repeat_period = 9,
 	 .repeat_count = UINT64_MAX},
 	{.kind = CS_FRAME_GAP, .function = EVIL},
+	{.kind = CS_FRAME_PYTHON,
+	 .function = EVIL,
+	 .file = EVIL,
+	 .line = UINT32_MAX,
+	 .source = EVIL,
+	 .variables = hostile_python_variables,
+	 .n_variables = CS_COUNT(hostile_python_variables),
+	 .repeat_period = UINT32_MAX,
+	 .repeat_count = UINT64_MAX},
+	{.kind = CS_FRAME_PYTHON, .address = UINT64_MAX, .file = EVIL},
 	{.kind = (enum cs_frame_kind)55, .function = EVIL, .file = EVIL}};
 static const int32_t hostile_tids[] = {-5};
 static const struct cs_stack_group hostile_groups[] = {
@@ -518,6 +530,60 @@ static const struct cs_stack_group hostile_groups[] = {
 	 .total_frames = UINT64_MAX,
 	 .stop = (enum cs_stop)42,
 	 .stop_text = EVIL}};
+static const struct cs_python_thread hostile_python = {.name = EVIL,
+						       .ident = UINT64_MAX,
+						       .interpreter = INT64_MAX,
+						       .runtime = UINT32_MAX,
+						       .daemon = true,
+						       .holds_gil = true,
+						       .state = EVIL,
+						       .broken = EVIL};
+static const struct cs_python_runtime hostile_runtimes[] = {
+	{.version = EVIL,
+	 .layout = (enum cs_layout_source)66,
+	 .found = EVIL,
+	 .module = &hostile_module,
+	 .phase = EVIL,
+	 .n_interpreters = SIZE_MAX,
+	 .n_threads = SIZE_MAX,
+	 .n_stale = SIZE_MAX,
+	 .gil = EVIL,
+	 .collecting = -5},
+	{.gil_holder = -5}};
+static const char *const hostile_notes[] = {EVIL, NULL};
+/* Its own cause and context, over and over. */
+static const struct cs_exception hostile_exceptions[] = {
+	{.tid = -5,
+	 .language = EVIL,
+	 .type = EVIL,
+	 .message = EVIL,
+	 .state = EVIL,
+	 .frames = hostile_frames,
+	 .n_frames = CS_COUNT(hostile_frames),
+	 .cause = &hostile_exceptions[1],
+	 .context = &hostile_exceptions[0],
+	 .notes = hostile_notes,
+	 .n_notes = CS_COUNT(hostile_notes)},
+	{.cause = &hostile_exceptions[0], .context = &hostile_exceptions[1]}};
+static const struct cs_python_task hostile_tasks[] = {
+	{.name = EVIL,
+	 .coroutine = EVIL,
+	 .state = "waiting",
+	 .tid = -5,
+	 .address = UINT64_MAX,
+	 .frames = hostile_frames,
+	 .n_frames = CS_COUNT(hostile_frames),
+	 .awaits = EVIL,
+	 .awaits_task = UINT64_MAX},
+	{.state = EVIL}};
+static const struct cs_python_greenlet hostile_greenlets[] = {
+	{.name = EVIL,
+	 .state = EVIL,
+	 .tid = -5,
+	 .frames = hostile_frames,
+	 .n_frames = CS_COUNT(hostile_frames),
+	 .broken = EVIL},
+	{.broken = EVIL}};
 static const struct cs_register hostile_registers[] = {{"rip", UINT64_MAX}};
 static const struct cs_thread hostile_threads[] = {{.tid = -5,
 						    .name = EVIL,
@@ -526,6 +592,7 @@ static const struct cs_thread hostile_threads[] = {{.tid = -5,
 						    .crashed = true,
 						    .signal = -1,
 						    .group = hostile_groups,
+						    .python = &hostile_python,
 						    .registers = hostile_registers,
 						    .n_registers = 1}};
 static const char *const hostile_command[] = {EVIL, "", "\xff"};
@@ -579,6 +646,14 @@ const struct cs_analysis *sample_hostile(void)
 		.n_threads = 1,
 		.groups = hostile_groups,
 		.n_groups = 1,
+		.python = {.runtimes = hostile_runtimes,
+			   .n_runtimes = CS_COUNT(hostile_runtimes),
+			   .tasks = hostile_tasks,
+			   .n_tasks = CS_COUNT(hostile_tasks),
+			   .greenlets = hostile_greenlets,
+			   .n_greenlets = CS_COUNT(hostile_greenlets)},
+		.exceptions = hostile_exceptions,
+		.n_exceptions = CS_COUNT(hostile_exceptions),
 		.diagnostics = hostile_diagnostics,
 		.n_diagnostics = 2,
 	};

@@ -14,6 +14,11 @@ const struct cs_analysis *sample_abort(void);
 /** A gcore of a running process of which little is known: absent fields, eight stacks, a
  * cut-off file. */
 const struct cs_analysis *sample_running(void);
+/**
+ * A Python process: a crash below ctypes, threads at the GIL, a chain of exceptions, tasks,
+ * greenlets, two runtimes.
+ */
+const struct cs_analysis *sample_python(void);
 /** Terminal escapes, invalid UTF-8, bidirectional overrides and newlines in every text.
  */
 const struct cs_analysis *sample_hostile(void);

@@ -82,11 +82,28 @@ static void expect_null(json_t *report, const char *path)
 		fail_msg("%s is not null", path);
 }
 
+/* How often each of @parts occurs, in one pass: strstr() is quadratic under
+ * AddressSanitizer. */
+static void count(struct page page, const char *const *parts, size_t *ret, size_t n)
+{
+	for (size_t at = 0; at < page.len; at++) {
+		if (page.text[at] != '"')
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			size_t len = strlen(parts[i]);
+
+			ret[i] += len <= page.len - at &&
+				  !memcmp(page.text + at, parts[i], len);
+		}
+	}
+}
+
 static void test_members_and_their_order(void **state)
 {
 	static const char *const order[] = {
 		"schema",  "input",   "process",      "crash",       "runtime",
-		"modules", "threads", "stack_groups", "diagnostics", "timing"};
+		"modules", "threads", "stack_groups", "exception",   "python",
+		"diagnostics", "timing"};
 	json_t *report = parse(render(sample_crash()));
 	void *member = json_object_iter(report);
 
@@ -180,6 +197,123 @@ static void test_folded_frames(void **state)
 	json_decref(report);
 }
 
+static void test_python_threads_and_frames(void **state)
+{
+	json_t *report = parse(render(sample_python()));
+
+	(void)state;
+	expect_text(report, "threads.0.name_source", "python");
+	expect_text(report, "threads.0.python.name", "ThreadPool-0_0");
+	expect_text(report, "threads.0.python.ident", "0x7f00deadb700");
+	expect_int(report, "threads.0.python.interpreter", 0);
+	assert_true(json_is_true(at(report, "threads.0.python.holds_gil")));
+	assert_true(json_is_true(at(report, "threads.0.python.collecting")));
+	assert_true(json_is_false(at(report, "threads.0.python.main")));
+	expect_null(report, "threads.0.python.state");
+	expect_null(report, "threads.0.python.broken");
+	assert_true(json_is_true(at(report, "threads.1.python.main")));
+	assert_true(json_is_true(at(report, "threads.2.python.daemon")));
+	assert_true(json_is_true(at(report, "threads.2.python.waits_for_gil")));
+	expect_int(report, "threads.5.python.interpreter", 2);
+	expect_null(report, "threads.6.python");
+	assert_true(json_is_true(at(report, "threads.0.frames.3.plumbing")));
+	assert_null(json_object_get(at(report, "threads.0.frames.0"), "plumbing"));
+	assert_null(json_object_get(at(report, "threads.0.frames.0"), "entry"));
+	expect_text(report, "threads.0.frames.4.kind", "python");
+	expect_text(report, "threads.0.frames.4.trust", "runtime");
+	expect_text(report, "threads.0.frames.4.function",
+		    "Trainer.crash.<locals>.<lambda>");
+	expect_text(report, "threads.0.frames.4.file", "/srv/job/train.py");
+	expect_int(report, "threads.0.frames.4.line", 22);
+	expect_text(report, "threads.0.frames.4.source",
+		    "    ctypes.memset(buffer, 0, size)");
+	expect_null(report, "threads.0.frames.4.module");
+	expect_null(report, "threads.0.frames.4.offset");
+	assert_true(json_is_true(at(report, "threads.0.frames.4.entry")));
+	expect_text(report, "threads.0.frames.4.locals.0.name", "size");
+	expect_text(report, "threads.0.frames.4.locals.0.kind", "argument");
+	expect_text(report, "threads.0.frames.4.locals.0.value", "4096");
+	expect_null(report, "threads.0.frames.4.locals.2.value");
+	expect_null(report, "threads.0.frames.11.function");
+	json_decref(report);
+}
+
+static void test_python_runtimes_and_exceptions(void **state)
+{
+	json_t *report = parse(render(sample_python()));
+
+	(void)state;
+	expect_text(report, "runtime.python.version", "3.12.1");
+	expect_text(report, "runtime.python.source", "/opt/venv/bin/python3");
+	expect_text(report, "runtime.python.layout", "dwarf");
+	expect_text(report, "runtime.python.phase", "finalizing");
+	expect_int(report, "runtime.python.gil_holder", 7020);
+	assert_true(json_is_false(at(report, "runtime.python.free_threaded")));
+	expect_text(report, "runtime.pythons.1.layout", "published");
+	assert_true(json_is_true(at(report, "runtime.pythons.1.free_threaded")));
+	expect_null(report, "runtime.pythons.1.gil_holder");
+	expect_int(report, "exception.0.tid", 7020);
+	expect_text(report, "exception.0.language", "python");
+	expect_text(report, "exception.0.type", "ValueError");
+	expect_text(report, "exception.0.message", "bad gradient\nin layer 3");
+	expect_text(report, "exception.0.state", "caught");
+	expect_int(report, "exception.0.traceback.0.line", 30);
+	expect_text(report, "exception.0.notes.0", "while reading shard 3");
+	expect_null(report, "exception.0.cause");
+	expect_text(report, "exception.0.context.type", "conf.ConfigError");
+	expect_text(report, "exception.0.context.cause.type", "KeyError");
+	expect_null(report, "exception.0.context.context"); /* it is the cause */
+	assert_true(json_is_true(at(report, "exception.0.context.suppress_context")));
+	expect_text(report, "python.tasks.0.awaits_task", "0x7f0000010200");
+	expect_null(report, "python.tasks.1.awaits_task");
+	expect_text(report, "python.tasks.1.frames.0.function", "sleep");
+	expect_text(report, "python.greenlets.0.state", "suspended");
+	expect_text(report, "python.greenlets.2.broken", "its stack is not in the core");
+	json_decref(report);
+}
+
+/* Exceptions that are each other's causes end at the limit, and say so. */
+static void test_cycle_of_exceptions_ends(void **state)
+{
+	json_t *report = parse(render(sample_hostile())), *e;
+	size_t depth = 0;
+
+	(void)state;
+	e = at(report, "exception.0");
+	for (; json_is_object(json_object_get(e, "cause")); depth++)
+		e = json_object_get(e, "cause");
+	assert_int_equal(depth, CS_MAX_PY_EXCEPTIONS - 1);
+	assert_true(json_is_true(json_object_get(e, "truncated")));
+	json_decref(report);
+}
+
+/* Frames of tasks count, too: beyond the limit they are left out, and the task says so. */
+static void test_frames_of_tasks_are_bounded(void **state)
+{
+	static const char *const parts[] = {"\"frames\":[", "\"frames_left_out\":true"};
+	size_t kept = CS_MAX_JSON_FRAMES / 50, n = kept + 30, found[2] = {0};
+	struct cs_python_task *tasks = calloc(n, sizeof(*tasks));
+	struct cs_frame frames[50] = {{.kind = CS_FRAME_PYTHON}};
+	struct cs_analysis a = *sample_abort();
+	struct page page;
+
+	(void)state;
+	assert_non_null(tasks);
+	for (size_t i = 0; i < n; i++) {
+		tasks[i].frames = frames;
+		tasks[i].n_frames = CS_COUNT(frames);
+	}
+	a.n_threads = 0;
+	a.python.tasks = tasks;
+	a.python.n_tasks = n;
+	page = render(&a);
+	count(page, parts, found, CS_COUNT(parts));
+	assert_int_equal(found[0], kept);
+	assert_int_equal(found[1], n - kept);
+	free(page.text);
+	free(tasks);
+}
+
 static void test_unknown_is_null(void **state)
 {
 	json_t *report = parse(render(sample_running()));
@@ -239,22 +373,6 @@ static void test_long_text_is_cut_and_marked(void **state)
 	json_decref(report);
 }
 
-/* How often each of @parts occurs, in one pass: strstr() is quadratic under
- * AddressSanitizer. */
-static void count(struct page page, const char *const *parts, size_t *ret, size_t n)
-{
-	for (size_t at = 0; at < page.len; at++) {
-		if (page.text[at] != '"')
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			size_t len = strlen(parts[i]);
-
-			ret[i] += len <= page.len - at &&
-				  !memcmp(page.text + at, parts[i], len);
-		}
-	}
-}
-
 /* Equal stacks beyond the limit come once; every thread still names its group. */
 static void test_copies_of_frames_are_bounded(void **state)
 {
@@ -305,18 +423,20 @@ static void *failing_malloc(size_t size)
 	return malloc(size);
 }
 
-/* Whichever allocation fails, the report ends with that error, and nothing else happens.
+/*
+ * Whichever allocation fails, the report ends with that error, and nothing else happens. Of
+ * the tens of thousands that a large report makes, some are tried.
  */
 static void test_no_memory(void **state)
 {
 	static const struct cs_analysis *(*const samples[])(void) = {
-		sample_crash, sample_abort, sample_hostile};
+		sample_crash, sample_abort, sample_hostile, sample_python};
 	size_t failures = 0;
 
 	(void)state;
 	json_set_alloc_funcs(failing_malloc, free);
 	for (size_t s = 0; s < CS_COUNT(samples); s++) {
-		for (size_t n = 0;; n++) {
+		for (size_t n = 0;; n += 1 + n / 100) {
 			struct page page = {0};
 			FILE *out = open_memstream(&page.text, &page.len);
 			struct cs_error *err;
@@ -358,6 +478,10 @@ int main(void)
 		cmocka_unit_test(test_crash),
 		cmocka_unit_test(test_modules_and_frames),
 		cmocka_unit_test(test_folded_frames),
+		cmocka_unit_test(test_python_threads_and_frames),
+		cmocka_unit_test(test_python_runtimes_and_exceptions),
+		cmocka_unit_test(test_cycle_of_exceptions_ends),
+		cmocka_unit_test(test_frames_of_tasks_are_bounded),
 		cmocka_unit_test(test_unknown_is_null),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_long_text_is_cut_and_marked),

@@ -64,12 +64,13 @@ static void test_every_option(void **state)
 	struct parsed p;
 
 	(void)state;
-	parse(&p, "a --json --threads b --modules --all --exe /proc/self/exe --sysroot / "
-		  "--debuginfod --time-limit 1.5 --color=never --quiet -o out");
+	parse(&p, "a --json --threads b --modules --all --python --locals --source "
+		  "--exe /proc/self/exe --sysroot / --debuginfod --time-limit 1.5 --color=never --quiet -o out");
 	/* /proc/self/exe is a link to a regular file. */
 	assert_null(p.err);
 	assert_true(p.cli.json && p.cli.threads && p.cli.modules && p.cli.all &&
-		    p.cli.quiet);
+		    p.cli.python && p.cli.quiet);
+	assert_true(p.cli.analysis.locals && p.cli.analysis.source);
 	assert_true(p.cli.analysis.debuginfod);
 	assert_string_equal(p.cli.analysis.executable, "/proc/self/exe");
 	assert_string_equal(p.cli.analysis.sysroot, "/");

@@ -35,6 +35,17 @@ static struct page render(const struct cs_analysis *a, struct cs_text_options op
 	return page;
 }
 
+static struct page render_dump(const struct cs_analysis *a, struct cs_text_options options)
+{
+	struct page page = {0};
+	FILE *out = open_memstream(&page.text, &page.len);
+
+	assert_non_null(out);
+	assert_null(cs_report_python(a, &options, out));
+	fclose(out);
+	return page;
+}
+
 static char *read_file(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -49,10 +60,9 @@ static char *read_file(const char *path)
 	return n >= 0 ? text : (free(text), NULL);
 }
 
-static void check_golden(const char *name, const struct cs_analysis *a,
-			 struct cs_text_options options)
+/* Takes the page over. */
+static void check_page(const char *name, struct page page)
 {
-	struct page page = render(a, options);
 	char path[512], *want;
 
 	snprintf(path, sizeof(path), "%s/%s.txt", GOLDEN_DIR, name);
@@ -70,6 +80,12 @@ static void check_golden(const char *name, const struct cs_analysis *a,
 	free(page.text);
 }
 
+static void check_golden(const char *name, const struct cs_analysis *a,
+			 struct cs_text_options options)
+{
+	check_page(name, render(a, options));
+}
+
 static void test_golden(void **state)
 {
 	(void)state;
@@ -84,13 +100,31 @@ static void test_golden(void **state)
 	check_golden("running-threads", sample_running(),
 		     (struct cs_text_options){.threads = true});
 	check_golden("hostile", sample_hostile(), (struct cs_text_options){0});
+	check_golden("python", sample_python(), (struct cs_text_options){0});
+	check_golden("python-80-columns", sample_python(),
+		     (struct cs_text_options){.width = 80});
+	check_golden("python-all", sample_python(), (struct cs_text_options){.all = true});
+	check_golden("python-threads", sample_python(),
+		     (struct cs_text_options){.threads = true});
+}
+
+/* --python: the habits of py-spy dump. */
+static void test_golden_python_dump(void **state)
+{
+	(void)state;
+	check_page("dump", render_dump(sample_python(), (struct cs_text_options){0}));
+	check_page("dump-all",
+		   render_dump(sample_python(), (struct cs_text_options){.all = true}));
+	check_page("dump-none",
+		   render_dump(sample_running(), (struct cs_text_options){0}));
+	check_page("dump-hostile",
+		   render_dump(sample_hostile(), (struct cs_text_options){.color = true}));
 }
 
 /* No byte may drive a terminal, whatever the options; without colours there is no escape
  * at all. */
-static void check_safe(const struct cs_analysis *a, struct cs_text_options options)
+static void check_safe_page(struct page page)
 {
-	struct page page = render(a, options);
 	const unsigned char *p = (const unsigned char *)page.text;
 
 	for (size_t i = 0; i < page.len;) {
@@ -103,13 +137,20 @@ static void check_safe(const struct cs_analysis *a, struct cs_text_options optio
 	free(page.text);
 }
 
+static void check_safe(const struct cs_analysis *a, struct cs_text_options options)
+{
+	check_safe_page(render(a, options));
+}
+
 static void test_hostile_text_is_safe(void **state)
 {
 	(void)state;
 	for (unsigned width = 0; width < 140; width++) {
 		check_safe(sample_hostile(), (struct cs_text_options){.width = width});
 		check_safe(sample_crash(), (struct cs_text_options){.width = width});
+		check_safe(sample_python(), (struct cs_text_options){.width = width});
 	}
+	check_safe_page(render_dump(sample_hostile(), (struct cs_text_options){0}));
 	check_safe(sample_hostile(), (struct cs_text_options){.all = true, .width = 80});
 	check_safe(sample_hostile(),
 		   (struct cs_text_options){.modules = true, .threads = true});
@@ -300,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_golden_python_dump),
 		cmocka_unit_test(test_hostile_text_is_safe),
 		cmocka_unit_test(test_color_changes_no_text),
 		cmocka_unit_test(test_width_is_kept),
