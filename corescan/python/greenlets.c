@@ -134,29 +134,58 @@ static uint64_t stack_in_pimpl(const struct cs_py *py, uint64_t greenlet, uint64
 	return at + 2 * 8;
 }
 
-/** False: there is no greenlet at @greenlet, or not one of a known layout. */
-static bool read_saved(const struct cs_py *py, uint64_t greenlet, uint64_t type, struct saved *ret)
+/** Bytes of an object of the class that all of @type's greenlets come from; 0: not known. */
+static uint64_t basic_size(const struct cs_py *py, uint64_t type)
 {
-	uint64_t header = (uint64_t)py->layout.object_size, at, frame, words[4];
 	uint64_t basic = 0, item, base = type;
 
-	/* The type of all is the last but `object` that the type inherits from. */
+	/* It is the last but `object` that the type inherits from. */
 	for (uint64_t i = 1, t; (t = cs_py_type_base(py, type, i)); i++)
 		if (cs_py_type_base(py, type, i + 1))
 			base = t;
-	if (!cs_py_type_size(py, base, &basic, &item))
-		return false;
-	if (basic == header + 3 * 8) {
-		at = stack_in_pimpl(py, greenlet,
-				    cs_py_get(py, greenlet, py->layout.object_size + 16));
+	return cs_py_type_size(py, base, &basic, &item) ? basic : 0;
+}
+
+/**
+ * Addresses of what @greenlet keeps of its stack, and of its frame. False: there is no greenlet, or not one
+ * of a known layout. Other objects refer to the type as well, so what is not the stack's must fit, too.
+ */
+static bool find_saved(const struct reader *r, uint64_t greenlet, uint64_t type, uint64_t *stack_ret,
+		       uint64_t *frame_ret)
+{
+	const struct cs_py *py = r->py;
+	int32_t header = py->layout.object_size;
+	uint64_t weak, dict, parent, size = basic_size(py, type);
+
+	if (size == (uint64_t)header + 3 * 8) {
+		/* Weak references, dict, and the C++ object. */
+		weak = cs_py_get(py, greenlet, header);
+		dict = cs_py_get(py, greenlet, header + 8);
+		if ((weak && cs_py_get(py, weak, py->layout.weakref_object) != greenlet) ||
+		    (dict && !cs_py_is(py, dict, CS_PY_DICT)))
+			return false;
+		*stack_ret = stack_in_pimpl(py, greenlet, cs_py_get(py, greenlet, header + 16));
 		/* Five words of stack, and a contextvars context from 3.7 on. */
-		frame = at + (py->layout.minor >= 7 ? 6 : 5) * 8;
-	} else {
-		at = greenlet + header;
-		frame = at + 7 * 8;
+		*frame_ret = *stack_ret + (py->layout.minor >= 7 ? 6 : 5) * 8;
+		return *stack_ret != 0;
 	}
-	if (!at || !cs_py_read(py, at, words, sizeof(words)) ||
-	    !cs_mem_u64(py->mem, frame, &ret->frame))
+	/* Five words of stack, parent, what it is to run, frame. */
+	parent = cs_py_get(py, greenlet, header + 5 * 8);
+	if (size < (uint64_t)header + 10 * 8 ||
+	    (parent && !r->table[slot_of(r, cs_py_type(py, parent))]))
+		return false;
+	*stack_ret = greenlet + (uint64_t)header;
+	*frame_ret = *stack_ret + 7 * 8;
+	return true;
+}
+
+static bool read_saved(const struct reader *r, uint64_t greenlet, uint64_t type, struct saved *ret)
+{
+	uint64_t stack, frame, words[4];
+
+	if (!find_saved(r, greenlet, type, &stack, &frame) ||
+	    !cs_py_read(r->py, stack, words, sizeof(words)) ||
+	    !cs_mem_u64(r->py->mem, frame, &ret->frame))
 		return false;
 	ret->start = le64toh(words[0]);
 	ret->stop = le64toh(words[1]);
@@ -168,13 +197,18 @@ static bool read_saved(const struct cs_py *py, uint64_t greenlet, uint64_t type,
 /** What is saved makes sense together. */
 static bool consistent(const struct cs_py *py, const struct saved *s)
 {
+	const char *name;
+
 	if (!s->stop)
 		return !s->start && !s->copy && !s->size && !s->frame;
 	if (s->start > s->stop || s->size > s->stop - s->start)
 		return false;
 	if (s->size && (!s->copy || s->copy > UINT64_MAX - s->size || !cs_mem_region(py->mem, s->copy)))
 		return false;
-	return !s->frame || (s->start > 4096 && cs_py_type(py, s->frame));
+	if (!s->frame)
+		return true;
+	name = cs_py_type_name(py, cs_py_type(py, s->frame));
+	return s->start > 4096 && cs_py_type(py, s->frame) && (!name || strcmp(name, "frame") == 0);
 }
 
 /* ---- its frames ---- */
@@ -302,17 +336,25 @@ static int32_t thread_of_stack(const struct reader *r, uint64_t addr)
 
 /* ---- all of them ---- */
 
+/** Freed memory keeps its type, with no references; what is no object has a pointer there, or anything. */
+static bool has_references(const struct cs_py *py, uint64_t object)
+{
+	uint64_t word;
+
+	if (py->layout.free_threaded)
+		return true;
+	/* 3.14 and later have flags in the highest 16 bits; CPython: Include/object.h */
+	return cs_mem_u64(py->mem, object, &word) && (uint32_t)word && !(word >> 32 & 0xffff);
+}
+
 static struct cs_error *look_at(struct reader *r, uint64_t object, uint64_t type)
 {
 	struct cs_python_greenlet g = {.address = object};
 	struct saved s = {0};
-	uint32_t references;
 
-	/* Freed memory keeps its type, with no references. */
-	if (!r->py->layout.free_threaded &&
-	    (!cs_mem_u32(r->py->mem, object, &references) || !references))
+	if (!has_references(r->py, object))
 		return NULL;
-	if (!read_saved(r->py, object, type, &s) || !consistent(r->py, &s))
+	if (!read_saved(r, object, type, &s) || !consistent(r->py, &s))
 		return NULL;
 	if (s.stop && !s.frame) /* finished, or running now */
 		return NULL;

@@ -90,11 +90,12 @@ def described(g):
     tid, frames = FRAMES.get(id(g), (0, []))
     if EXPOSED and g.gr_frame is not None:
         frames = truth.chain(g.gr_frame)
-    suspended = bool(g) and frames
+    # One that lives but has no frames runs, in the other thread.
+    state = None if g.dead else "not started" if not g else "suspended" if frames else None
     return {
         "address": id(g),
         "type": type(g).__module__ + "." + type(g).__qualname__,
-        "state": "suspended" if suspended else None if g.dead else "not started",
+        "state": state,
         "tid": tid,
         "frames": frames,
     }

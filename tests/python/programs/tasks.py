@@ -187,7 +187,9 @@ def coro_of(task):
 
 def all_tasks(loop):
     if hasattr(asyncio, "all_tasks"):
-        return asyncio.all_tasks(loop)
+        # From 3.14 on the two classes have registries of their own.
+        more = getattr(asyncio.tasks, "_py_all_tasks", asyncio.all_tasks)
+        return asyncio.all_tasks(loop) | more(loop)
     return Task.all_tasks(loop) | PyTask.all_tasks(loop)
 
 
