@@ -234,10 +234,11 @@ static bool decode_pep657(struct table *t)
 		uint8_t head = *t->pos++;
 		unsigned kind = head >> 3 & 15;
 
+		/* Hostile steps wrap around; only lines that fit are used. */
 		if (kind >= 13 && kind <= 14)
-			t->line += signed_varint(t);
+			t->line = (int64_t)((uint64_t)t->line + (uint64_t)signed_varint(t));
 		else if (kind >= 10 && kind <= 12)
-			t->line += kind - 10;
+			t->line = (int64_t)((uint64_t)t->line + kind - 10);
 		if (!add_range(t, kind != 15))
 			return false;
 		t->at += (head & 7) + 1U;

@@ -390,6 +390,9 @@ bool cs_py_cython_same(const char *inner, const char *outer)
 		return false;
 	if (differ_by_count(out.rest, out.kind, in.rest, in.kind))
 		return true;
+	if (in.kind == BODY)
+		return false;
+	/* The C function of a variant of fused types. */
 	in_name = cython_name(&in);
 	out_name = cython_name(&out);
 	return in_name && out_name && strcmp(in_name, out_name) == 0;

@@ -62,19 +62,7 @@ static struct cs_error *read_words(struct cs_mem *mem, uint64_t at, struct publi
 	return NULL;
 }
 
-/** Structures whose reported size does not bound the offsets: a trailing array may lie behind it. */
-static bool size_bounds(const char *object)
-{
-	static const char *const open_ended[] = {"bytes_object", "unicode_object", "tuple_object",
-						 "code_object", "interpreter_frame", "long_object"};
-
-	for (size_t i = 0; i < CS_COUNT(open_ended); i++)
-		if (!strcmp(object, open_ended[i]))
-			return false;
-	return true;
-}
-
-/** The size word of the structure that word @i belongs to; 0: it has none. */
+/** The size word of the structure that word @i belongs to; 0: none is published. */
 static uint64_t size_of(const struct published *p, size_t i)
 {
 	for (size_t s = 0; s < N_WORDS; s++)
@@ -84,6 +72,7 @@ static uint64_t size_of(const struct published *p, size_t i)
 	return 0;
 }
 
+/** Sizes: of the structure itself, or of another one (asciiobject_size). */
 static bool is_size(size_t i)
 {
 	const char *field = words[i].field;
@@ -106,10 +95,17 @@ static struct cs_error *check_word(const struct published *p, size_t i)
 
 	if (value > MAX_STRUCT)
 		return bad_word(i, value, "larger than any structure of CPython");
-	if (is_size(i))
+	if (is_size(i) && (!value || value % 8))
+		return bad_word(i, value, "no size of a structure");
+	if ((i == W_interpreter_state_gc || i == W_interpreter_state_gil_runtime_state) && value % 8)
+		return bad_word(i, value, "not aligned");
+	/*
+	 * Also where an array ends the structure: its size counts one item, or what comes before. A str
+	 * begins with the smaller structures that it gives the sizes of; gc's other size is elsewhere.
+	 */
+	if (!strcmp(words[i].field, "size") || i == W_gc_generation_stats_size)
 		return NULL;
-	/* 3.13's gc.size is that of the structure; all its fields are within. */
-	if (size && size_bounds(words[i].object) && value >= size)
+	if (size && value >= size)
 		return bad_word(i, value, "outside its structure");
 	return NULL;
 }
@@ -143,9 +139,16 @@ static void override(const struct published *p, struct cs_py_layout *layout)
 {
 	uint64_t gc = p->value[W_interpreter_state_gc];
 
-	for (size_t i = 0; i < N_WORDS; i++)
-		if (p->present[i] && words[i].ours != NONE)
-			*field_at(layout, words[i].ours) = (int32_t)p->value[i];
+	for (size_t i = 0; i < N_WORDS; i++) {
+		int32_t *ours;
+
+		if (!p->present[i] || words[i].ours == NONE)
+			continue;
+		ours = field_at(layout, words[i].ours);
+		/* A field that only builds without a GIL have is published as 0 by the others. */
+		if (p->value[i] || *ours != CS_ABSENT)
+			*ours = (int32_t)p->value[i];
+	}
 	/* These are relative to the collector's state, which lies in the interpreter. */
 	layout->interp_gc_collecting = (int32_t)(gc + p->value[W_gc_collecting]);
 	if (p->present[W_gc_frame])
