@@ -42,7 +42,7 @@ static bool repr_complex(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	if (at < 0 || !cs_py_double(r->py, object + (uint64_t)at, &re) ||
 	    !cs_py_double(r->py, object + (uint64_t)at + 8, &im))
 		return false;
-	cs_py_repr_complex(r, re, im, false);
+	cs_py_repr_complex(r, re, im, false, true);
 	return true;
 }
 
@@ -451,6 +451,8 @@ static const struct rule rules[] = {
 	{"enum", "Enum", repr_enum},
 	{"numpy", "ndarray", cs_py_repr_ndarray},
 	{"numpy", "generic", cs_py_repr_numpy_scalar},
+	{"numpy", "dtype", cs_py_repr_numpy_dtype},
+	{"torch", "Size", cs_py_repr_torch_size},
 	{"torch", "dtype", cs_py_repr_torch_dtype},
 	{"torch", "device", cs_py_repr_torch_device},
 	{"torch", "Tensor", cs_py_repr_tensor},

@@ -97,6 +97,17 @@ bool cs_py_repr_ndarray(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	return true;
 }
 
+bool cs_py_repr_numpy_dtype(struct cs_py_repr *r, uint64_t object, uint64_t type)
+{
+	char text[64];
+
+	(void)type;
+	if (!dtype(r, object, text))
+		return false;
+	cs_strbuf_printf(&r->out, "dtype('%s')", text);
+	return true;
+}
+
 /* ---- scalars ---- */
 
 enum scalar_kind {
@@ -113,6 +124,28 @@ struct scalar {
 	unsigned bytes;
 };
 
+/** Other names that the module has for its types: they are found where tp_name is not to
+ * be had. */
+static const char *canonical(const char *name)
+{
+	static const char *const aliases[][2] = {
+		{"byte", "int8"},           {"short", "int16"},
+		{"intc", "int32"},          {"int_", "int64"},
+		{"intp", "int64"},          {"ubyte", "uint8"},
+		{"ushort", "uint16"},       {"uintc", "uint32"},
+		{"uint", "uint64"},         {"uintp", "uint64"},
+		{"half", "float16"},        {"single", "float32"},
+		{"double", "float64"},      {"float_", "float64"},
+		{"csingle", "complex64"},   {"cdouble", "complex128"},
+		{"complex_", "complex128"},
+	};
+
+	for (size_t i = 0; i < CS_COUNT(aliases); i++)
+		if (strcmp(aliases[i][0], name) == 0)
+			return aliases[i][1];
+	return name;
+}
+
 static const struct scalar *scalar_named(const char *name)
 {
 	static const struct scalar scalars[] = {
@@ -127,6 +160,7 @@ static const struct scalar *scalar_named(const char *name)
 		{"complex128", SCALAR_COMPLEX, 16},
 	};
 
+	name = canonical(name);
 	for (size_t i = 0; i < CS_COUNT(scalars); i++)
 		if (strcmp(scalars[i].name, name) == 0)
 			return &scalars[i];

@@ -34,8 +34,9 @@ void cs_py_repr_str(struct cs_py_repr *r, uint64_t object);
 void cs_py_repr_bytes(struct cs_py_repr *r, uint64_t data, uint64_t len);
 /** Shortest digits that give the same double (or float) again, as Python writes them. */
 void cs_py_repr_double(struct cs_py_repr *r, double value, bool single);
-/** "1j", "(1+2j)" */
-void cs_py_repr_complex(struct cs_py_repr *r, double real, double imaginary, bool single);
+/** "1j", "(1+2j)"; without brackets "1+2j". */
+void cs_py_repr_complex(struct cs_py_repr *r, double real, double imaginary, bool single,
+			bool brackets);
 CS_MUST_CHECK bool cs_py_double(const struct cs_py *py, uint64_t addr, double *ret);
 
 /* ---- builtins.c ---- */
@@ -49,7 +50,9 @@ bool cs_py_repr_named(struct cs_py_repr *r, uint64_t object, uint64_t type);
 /* ---- numpy.c, tensor.c; false: it is not what it seems, and nothing was added ---- */
 bool cs_py_repr_ndarray(struct cs_py_repr *r, uint64_t object, uint64_t type);
 bool cs_py_repr_numpy_scalar(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_numpy_dtype(struct cs_py_repr *r, uint64_t object, uint64_t type);
 bool cs_py_repr_tensor(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_torch_size(struct cs_py_repr *r, uint64_t object, uint64_t type);
 bool cs_py_repr_torch_dtype(struct cs_py_repr *r, uint64_t object, uint64_t type);
 bool cs_py_repr_torch_device(struct cs_py_repr *r, uint64_t object, uint64_t type);
 

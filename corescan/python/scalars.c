@@ -134,7 +134,8 @@ void cs_py_repr_double(struct cs_py_repr *r, double value, bool single)
 	cs_strbuf_puts(&r->out, text);
 }
 
-void cs_py_repr_complex(struct cs_py_repr *r, double real, double imaginary, bool single)
+void cs_py_repr_complex(struct cs_py_repr *r, double real, double imaginary, bool single,
+			bool brackets)
 {
 	char re[64], im[64];
 
@@ -143,7 +144,8 @@ void cs_py_repr_complex(struct cs_py_repr *r, double real, double imaginary, boo
 	if (real == 0 && !signbit(real))
 		cs_strbuf_printf(&r->out, "%sj", im);
 	else
-		cs_strbuf_printf(&r->out, "(%s%s%sj)", re, im[0] == '-' ? "" : "+", im);
+		cs_strbuf_printf(&r->out, "%s%s%s%sj%s", brackets ? "(" : "", re,
+				 im[0] == '-' ? "" : "+", im, brackets ? ")" : "");
 }
 
 bool cs_py_double(const struct cs_py *py, uint64_t addr, double *ret)

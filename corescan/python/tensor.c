@@ -197,29 +197,35 @@ static bool data_pointer(const struct cs_py *py, const struct tensor *t, uint64_
 	return true;
 }
 
-/** True for torch 2.1 and later, whose AutogradMeta has one more pointer before its
- * flags. */
-static bool has_post_hooks(const struct cs_py *py)
+/** 213 of torch 2.13; 0: not known. */
+static unsigned torch_version(const struct cs_py *py)
 {
-	uint64_t dict = cs_py_module_dict(py, py->first_interp, "torch");
-	const char *version = NULL;
-	unsigned major = 0, minor = 0;
+	uint64_t dict = cs_py_module_dict(py, py->first_interp, "torch"), text;
+	const char *version;
+	unsigned major, minor;
 
-	if (dict)
-		version =
-			cs_py_str(py, cs_py_dict_get(py, dict, "__version__"), 64, NULL);
-	if (!version || sscanf(version, "%u.%u", &major, &minor) != 2)
-		return true;
-	return major > 2 || (major == 2 && minor >= 1);
+	text = dict ? cs_py_dict_get(py, dict, "__version__") : 0;
+	version = text ? cs_py_str(py, text, 64, NULL) : NULL;
+	if (!version || sscanf(version, "%2u.%2u", &major, &minor) != 2)
+		return 0;
+	return major * 100 + minor;
 }
 
 /**
- * requires_grad: of torch::autograd::AutogradMeta, "name_, grad_, grad_fn_,
- * grad_accumulator_, fw_grad_, hooks_, cpp_hooks_list_, post_acc_grad_hooks_ (2.1),
- * requires_grad_" (pytorch: autograd/variable.h).
+ * Offset of requires_grad_ in torch::autograd::AutogradMeta, from grad_ at @at on: grad_,
+ * grad_fn_ and grad_accumulator_ (two words each before 2.13), fw_grad_, hooks_,
+ * cpp_hooks_list_, and from 2.1 on post_acc_grad_hooks_ (pytorch:
+ * torch/csrc/autograd/variable.h).
  */
+static uint64_t flag_offset(unsigned version, uint64_t at)
+{
+	return at + 8 + (version >= 213 ? 2 : 4) * 8 + 16 + 24 + 16 +
+	       (version >= 201 ? 8 : 0);
+}
+
 static const char *requires_grad(const struct cs_py *py, const struct tensor *t)
 {
+	unsigned version = torch_version(py);
 	uint64_t meta, name, grad_fn, at;
 	uint8_t flag;
 
@@ -229,15 +235,16 @@ static const char *requires_grad(const struct cs_py *py, const struct tensor *t)
 		return "False";
 	if (meta % 8 || !word(py, meta, 8, &name))
 		return NULL;
-	at = name == meta + 24
-		     ? 40
-		     : 16; /* an std::string of 32 bytes, or of 8 before C++11 */
+	/* name_ is an std::string of 32 bytes that points into itself, or one of 8 before
+	 * C++11. */
+	at = name == meta + 24 ? 40 : 16;
 	if (!word(py, meta, at + 8, &grad_fn))
 		return NULL;
 	if (grad_fn)
 		return "True";
-	at += has_post_hooks(py) ? 88 : 80;
-	if (!cs_py_u8(py, cs_py_add(meta, at), 0, &flag) || flag > 1)
+	if (!version ||
+	    !cs_py_u8(py, cs_py_add(meta, flag_offset(version, at)), 0, &flag) ||
+	    flag > 1)
 		return NULL;
 	return flag ? "True" : "False";
 }
@@ -277,6 +284,17 @@ bool cs_py_repr_tensor(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	if (grad)
 		cs_strbuf_printf(&r->out, " requires_grad=%s", grad);
 	cs_strbuf_putc(&r->out, '>');
+	return true;
+}
+
+bool cs_py_repr_torch_size(struct cs_py_repr *r, uint64_t object, uint64_t type)
+{
+	uint64_t items, n;
+
+	(void)type;
+	if (!cs_py_items(r->py, object, &items, &n))
+		return false;
+	cs_py_repr_items(r, items, n, "torch.Size([", "])");
 	return true;
 }
 

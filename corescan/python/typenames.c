@@ -102,7 +102,7 @@ static void name_by_modules(const struct cs_py *py, uint64_t type, struct type_n
 	static const char *const modules[] = {
 		"collections", "types",     "_io",      "_thread", "threading",
 		"functools",   "itertools", "datetime", "decimal", "_socket",
-		"numpy",       "torch._C",  "torch",
+		"numpy",       "torch",     "torch._C",
 	};
 	uint64_t builtins = cs_py_get(py, py->first_interp, py->layout.interp_builtins);
 
