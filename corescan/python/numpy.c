@@ -238,7 +238,8 @@ static void put_scalar(struct cs_py_repr *r, const struct scalar *s, const uint8
 		cs_py_repr_double(r, real(p, s->bytes), s->bytes == 4);
 	else
 		cs_py_repr_complex(r, real(p, s->bytes / 2),
-				   real(p + s->bytes / 2, s->bytes / 2), s->bytes == 8);
+				   real(p + s->bytes / 2, s->bytes / 2), s->bytes == 8,
+				   !prefix);
 	if (prefix)
 		cs_strbuf_putc(&r->out, ')');
 }
