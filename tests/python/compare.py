@@ -44,7 +44,7 @@ class Weave:
     """The order that native and Python frames must have: a small machine over the frames.
 
     A state is the number of the token that must come next. Frames of the interpreter's plumbing
-    may stand anywhere; other native ones only where the weave names some, or says "~".
+    may stand anywhere; other native ones only where the weave names some, or says "~" or "?".
     """
 
     def __init__(self, tokens, symbols):
@@ -58,7 +58,7 @@ class Weave:
     def native_at(self, i):
         """Whether any native frames may stand before token i."""
         near = self.tokens[max(i - 1, 0) : i + 1]
-        return any(t[0] in "@=" or t == "~" for t in near)
+        return any(t[0] in "@=" or t in ("~", "?") for t in near)
 
     def is_native(self, token, frame):
         if token[0] == "@" and not self.symbols:
@@ -66,10 +66,10 @@ class Weave:
         return token[0] in "@=" and re.search(token[1:], frame.get("function") or "?")
 
     def closure(self, states):
-        """With the states that are reached where a "~" stands for nothing more."""
+        """With the states that are reached where "~" or "?" stand for nothing more."""
         found = set(states)
         for i in sorted(states):
-            while i < len(self.tokens) and self.tokens[i] == "~":
+            while i < len(self.tokens) and self.tokens[i] in ("~", "?"):
                 i += 1
                 found.add(i)
         return found
@@ -122,7 +122,8 @@ def same_frames(wanted, got):
 def check_facts(truth, thread, report, problems):
     tid = report["tid"]
     python = report.get("python") or {}
-    if thread["name"] is not None and python.get("name") != clean(thread["name"]):
+    name = clean(thread["name"]) if thread["name"] is not None else None
+    if (name is not None or truth["named"]) and python.get("name") != name:
         problems.append(f"{tid}: name {python.get('name')!r}, wrote {thread['name']!r}")
     if "ident" in python and int(str(python["ident"]), 0) != thread["ident"]:
         problems.append(f"{tid}: ident {python['ident']}, wrote {thread['ident']:#x}")

@@ -274,7 +274,11 @@ def free_threaded(cache):
 
 def interpreters(cache=CACHE):
     """Those that a run of this program has brought; none if there was none."""
-    return [*debian(cache / SUITE), *free_threaded(cache)]
+    try:
+        return [*debian(cache / SUITE), *free_threaded(cache)]
+    except cores.Unavailable as reason:
+        say(str(reason))
+        return []
 
 
 def fetch(cache=CACHE, versions=FREE_THREADED, update=False):

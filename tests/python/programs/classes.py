@@ -118,6 +118,7 @@ WEAVE = [
     "@str|repr",
     "<lambda>",
     "attribute",
+    "?",
     "__call__",
     "@partial",
     "__set_name__",

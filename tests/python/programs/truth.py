@@ -12,8 +12,8 @@ The weave is the stack of the recording thread, innermost first: names of Python
 co_name has them ("name*3": three in a row), and between them the native functions that must stand
 there: "@list_?sort" is a pattern for the name of a function of the interpreter (any native function
 will do where the interpreter has no symbols), "=qsort" for one of a module that has symbols
-anyhow. Where no native function is given, none may stand but the interpreter's plumbing. "~" is any
-frames.
+anyhow. Where no native function is given, none may stand but the interpreter's plumbing. "?" is any
+number of native frames, "~" of any frames.
 
 TRUTH_FILE names the file, TRUTH_END how it ends: "abort", or "wait" for whoever attaches.
 """
@@ -146,6 +146,7 @@ def record(frame, weave=None, outer=(), gil=-1, waiting=True, more=None, **facts
             "free_threaded": holder() is None,
             "tid": gettid(),
             "main": main,
+            "named": threading is not None and not facts.get("interpreter"),
             "gil": holder() if gil == -1 else gil,
             "weave": weave,
             "threads": [
