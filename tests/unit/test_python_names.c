@@ -124,95 +124,95 @@ static void the_loop_has_many_names(void **state)
 			fail_msg("%s", others[i]);
 }
 
+static const struct {
+	const char *c, *python; /* NULL: it tells none */
+} cython_pairs[] = {
+	{"__pyx_pw_5model_7Encoder_3forward", "model.Encoder.forward"},
+	{"__pyx_pw_3pkg_5sub_x_5model_1nap", "pkg.sub_x.model.nap"},
+	{"__pyx_pf_3pkg_5sub_x_5model_4top", "pkg.sub_x.model.top"},
+	{"__pyx_pw_3pkg_5sub_x_5model_33name_with_1_digits_22x",
+	 "pkg.sub_x.model.name_with_1_digits_22x"},
+	{"__pyx_pw_3pkg_5sub_x_5model_31_private", "pkg.sub_x.model._private"},
+	{"__pyx_pw_3pkg_5sub_x_5model_35f3.cold", "pkg.sub_x.model.f3"},
+	/* C functions have no count */
+	{"__pyx_f_3pkg_5sub_x_5model_3Ext_cpmeth", "pkg.sub_x.model.Ext.cpmeth"},
+	{"__pyx_f_3pkg_5sub_x_5model_cnap", "pkg.sub_x.model.cnap"},
+	{"__pyx_f_5model_4load_data", "model.load.data"},
+	{"__pyx_f_5model_2cnap", NULL},
+	/* special methods, properties, functions in functions */
+	{"__pyx_pw_3pkg_5sub_x_5model_3Ext_1__init__", "pkg.sub_x.model.Ext.__init__"},
+	{"__pyx_pf_3pkg_5sub_x_5model_3Ext___init__", "pkg.sub_x.model.Ext.__init__"},
+	{"__pyx_pf_9importlib_10_bootstrap_16_DummyModuleLock_6__repr__",
+	 "importlib._bootstrap._DummyModuleLock.__repr__"},
+	{"__pyx_pf_3pkg_5sub_x_5model_3Ext_4prop___get__",
+	 "pkg.sub_x.model.Ext.prop.__get__"},
+	{"__pyx_pw_3pkg_5sub_x_5model_3Ext_4prop_3__set__",
+	 "pkg.sub_x.model.Ext.prop.__set__"},
+	{"__pyx_pw_3pkg_5sub_x_5model_5outer_3mid_1inmost",
+	 "pkg.sub_x.model.outer.mid.inmost"},
+	{"__pyx_pf_3pkg_5sub_x_5model_7PyClass_method", "pkg.sub_x.model.PyClass.method"},
+	/* a count or a length: a wrapper's name always has a count, a body's need not */
+	{"__pyx_pw_5model_4load_data", "model.load_data"},
+	{"__pyx_pf_5model_4load_data", NULL},
+	{"__pyx_pf_5model_4Load_data", "model.Load.data"},
+	/* lambdas, generator expressions, generators */
+	{"__pyx_pw_3pkg_5sub_x_5model_3run___pyx_lambda_funcdef_lambda3",
+	 "pkg.sub_x.model.run.<lambda>"},
+	{"__pyx_pw_3pkg_5sub_x_5model_3run_20__pyx_lambda_funcdef_lambda23",
+	 "pkg.sub_x.model.run.<lambda>"},
+	{"__pyx_pw_3pkg_5sub_x_5model_3run_10lambda13", "pkg.sub_x.model.run.<lambda>"},
+	{"__pyx_lambda_funcdef_lambda12", "<lambda>"},
+	{"__pyx_pf_3pkg_5sub_x_5model_4gexp_genexpr", "pkg.sub_x.model.gexp.<genexpr>"},
+	{"__pyx_gb_3pkg_5sub_x_5model_7PyClass_12generator",
+	 "pkg.sub_x.model.PyClass.<generator>"},
+	{"__pyx_gb_3pkg_5sub_x_5model_4gexp_2generator6",
+	 "pkg.sub_x.model.gexp.<generator>"},
+	/* fused types: Cython 3, and 0.29 */
+	{"__pyx_fuse_1__pyx_pw_3pkg_5sub_x_5model_51fused_fn", "pkg.sub_x.model.fused_fn"},
+	{"__pyx_fuse_0_1__pyx_f_3pkg_5sub_x_5model_fused_cp", "pkg.sub_x.model.fused_cp"},
+	{"__pyx_pw_3pkg_5sub_x_5model_55__pyx_fuse_0__pyx_f_3pkg_5sub_x_5model_fused_cp",
+	 "pkg.sub_x.model.fused_cp"},
+	{"__pyx_pw_3pkg_5sub_x_5model_49__pyx_fuse_0fused_cp", "pkg.sub_x.model.fused_cp"},
+	/* not ASCII */
+	{"__pyx_Upw_3pkg_5sub_x_5model_39berfunktion_xje",
+	 "pkg.sub_x.model.\303\274berfunktion"},
+	{"__pyx_Upw_3pkg_5sub_x_5model_10berklasse_1mthode_bwd36d",
+	 "pkg.sub_x.model.\303\234berklasse.m\303\251thode"},
+	{"__pyx_Upf_3pkg_5sub_x_5model_38berfunktion_xje",
+	 "pkg.sub_x.model.\303\274berfunktion"},
+	/* C++ */
+	{"__pyx_pw_5model_1f(_object*, _object*)", "model.f"},
+	{"__pyx_pymod_exec_model(_object*)", "model.<module>"},
+	{"__pyx_pymod_exec_model", "model.<module>"},
+	/* none */
+	{"__pyx_tp_new_3pkg_5sub_x_5model_Ext", NULL},
+	{"__pyx_pymod_exec_", NULL},
+	{"__pyx_pw_", NULL},
+	{"__pyx_pw_5model", NULL},
+	{"__pyx_pw_5model_", NULL},
+	{"__pyx_pw_5model_1", NULL},
+	{"__pyx_pw_f", NULL},
+	{"__pyx_pw_0_1f", NULL},
+	{"__pyx_pw_99999999999999999999model_1f", NULL},
+	{"__pyx_fuse_", NULL},
+	{"__pyx_fuse_0", NULL},
+	{"__pyx_pw_5model_1__pyx_fuse_0__pyx_f_", NULL},
+	{"__pyx_U", NULL},
+	{"__pyx_Upw_", NULL},
+	{"__pyx_Upw_5model_1f", NULL},
+	{"__pyx_Upw_5model_1f_999999999", NULL},
+	{"__pyx_Upw_5model_1f_A", NULL},
+	{"", NULL},
+	{"main", NULL},
+};
+
 static void cython_names(void **state)
 {
-	static const struct {
-		const char *c, *python; /* NULL: it tells none */
-	} names[] = {
-		{"__pyx_pw_5model_7Encoder_3forward", "model.Encoder.forward"},
-		{"__pyx_pw_3pkg_5sub_x_5model_1nap", "pkg.sub_x.model.nap"},
-		{"__pyx_pf_3pkg_5sub_x_5model_4top", "pkg.sub_x.model.top"},
-		{"__pyx_pw_3pkg_5sub_x_5model_33name_with_1_digits_22x",
-		 "pkg.sub_x.model.name_with_1_digits_22x"},
-		{"__pyx_pw_3pkg_5sub_x_5model_31_private", "pkg.sub_x.model._private"},
-		{"__pyx_pw_3pkg_5sub_x_5model_35f3.cold", "pkg.sub_x.model.f3"},
-		/* C functions have no count */
-		{"__pyx_f_3pkg_5sub_x_5model_3Ext_cpmeth", "pkg.sub_x.model.Ext.cpmeth"},
-		{"__pyx_f_3pkg_5sub_x_5model_cnap", "pkg.sub_x.model.cnap"},
-		{"__pyx_f_5model_4load_data", "model.load.data"},
-		{"__pyx_f_5model_2cnap", NULL},
-		/* special methods, properties, functions in functions */
-		{"__pyx_pw_3pkg_5sub_x_5model_3Ext_1__init__", "pkg.sub_x.model.Ext.__init__"},
-		{"__pyx_pf_3pkg_5sub_x_5model_3Ext___init__", "pkg.sub_x.model.Ext.__init__"},
-		{"__pyx_pf_9importlib_10_bootstrap_16_DummyModuleLock_6__repr__",
-		 "importlib._bootstrap._DummyModuleLock.__repr__"},
-		{"__pyx_pf_3pkg_5sub_x_5model_3Ext_4prop___get__",
-		 "pkg.sub_x.model.Ext.prop.__get__"},
-		{"__pyx_pw_3pkg_5sub_x_5model_3Ext_4prop_3__set__",
-		 "pkg.sub_x.model.Ext.prop.__set__"},
-		{"__pyx_pw_3pkg_5sub_x_5model_5outer_3mid_1inmost",
-		 "pkg.sub_x.model.outer.mid.inmost"},
-		{"__pyx_pf_3pkg_5sub_x_5model_7PyClass_method", "pkg.sub_x.model.PyClass.method"},
-		/* a count or a length: a wrapper's name always has a count, a body's need not */
-		{"__pyx_pw_5model_4load_data", "model.load_data"},
-		{"__pyx_pf_5model_4load_data", NULL},
-		{"__pyx_pf_5model_4Load_data", "model.Load.data"},
-		/* lambdas, generator expressions, generators */
-		{"__pyx_pw_3pkg_5sub_x_5model_3run___pyx_lambda_funcdef_lambda3",
-		 "pkg.sub_x.model.run.<lambda>"},
-		{"__pyx_pw_3pkg_5sub_x_5model_3run_20__pyx_lambda_funcdef_lambda23",
-		 "pkg.sub_x.model.run.<lambda>"},
-		{"__pyx_pw_3pkg_5sub_x_5model_3run_10lambda13", "pkg.sub_x.model.run.<lambda>"},
-		{"__pyx_lambda_funcdef_lambda12", "<lambda>"},
-		{"__pyx_pf_3pkg_5sub_x_5model_4gexp_genexpr", "pkg.sub_x.model.gexp.<genexpr>"},
-		{"__pyx_gb_3pkg_5sub_x_5model_7PyClass_12generator",
-		 "pkg.sub_x.model.PyClass.<generator>"},
-		{"__pyx_gb_3pkg_5sub_x_5model_4gexp_2generator6",
-		 "pkg.sub_x.model.gexp.<generator>"},
-		/* fused types: Cython 3, and 0.29 */
-		{"__pyx_fuse_1__pyx_pw_3pkg_5sub_x_5model_51fused_fn", "pkg.sub_x.model.fused_fn"},
-		{"__pyx_fuse_0_1__pyx_f_3pkg_5sub_x_5model_fused_cp", "pkg.sub_x.model.fused_cp"},
-		{"__pyx_pw_3pkg_5sub_x_5model_55__pyx_fuse_0__pyx_f_3pkg_5sub_x_5model_fused_cp",
-		 "pkg.sub_x.model.fused_cp"},
-		{"__pyx_pw_3pkg_5sub_x_5model_49__pyx_fuse_0fused_cp", "pkg.sub_x.model.fused_cp"},
-		/* not ASCII */
-		{"__pyx_Upw_3pkg_5sub_x_5model_39berfunktion_xje",
-		 "pkg.sub_x.model.\303\274berfunktion"},
-		{"__pyx_Upw_3pkg_5sub_x_5model_10berklasse_1mthode_bwd36d",
-		 "pkg.sub_x.model.\303\234berklasse.m\303\251thode"},
-		{"__pyx_Upf_3pkg_5sub_x_5model_38berfunktion_xje",
-		 "pkg.sub_x.model.\303\274berfunktion"},
-		/* C++ */
-		{"__pyx_pw_5model_1f(_object*, _object*)", "model.f"},
-		{"__pyx_pymod_exec_model(_object*)", "model.<module>"},
-		{"__pyx_pymod_exec_model", "model.<module>"},
-		/* none */
-		{"__pyx_tp_new_3pkg_5sub_x_5model_Ext", NULL},
-		{"__pyx_pymod_exec_", NULL},
-		{"__pyx_pw_", NULL},
-		{"__pyx_pw_5model", NULL},
-		{"__pyx_pw_5model_", NULL},
-		{"__pyx_pw_5model_1", NULL},
-		{"__pyx_pw_f", NULL},
-		{"__pyx_pw_0_1f", NULL},
-		{"__pyx_pw_99999999999999999999model_1f", NULL},
-		{"__pyx_fuse_", NULL},
-		{"__pyx_fuse_0", NULL},
-		{"__pyx_pw_5model_1__pyx_fuse_0__pyx_f_", NULL},
-		{"__pyx_U", NULL},
-		{"__pyx_Upw_", NULL},
-		{"__pyx_Upw_5model_1f", NULL},
-		{"__pyx_Upw_5model_1f_999999999", NULL},
-		{"__pyx_Upw_5model_1f_A", NULL},
-		{"", NULL},
-		{"main", NULL},
-	};
+	for (size_t i = 0; i < CS_COUNT(cython_pairs); i++) {
+		const char *python = cs_py_cython_name(*state, cython_pairs[i].c);
 
-	for (size_t i = 0; i < CS_COUNT(names); i++) {
-		const char *python = cs_py_cython_name(*state, names[i].c);
-
-		if (!python != !names[i].python || (python && strcmp(python, names[i].python) != 0))
-			fail_msg("%s is %s", names[i].c, python ? python : "none");
+		if (!python != !cython_pairs[i].python || (python && strcmp(python, cython_pairs[i].python) != 0))
+			fail_msg("%s is %s", cython_pairs[i].c, python ? python : "none");
 	}
 }
 
