@@ -164,7 +164,7 @@ bool cs_py_is_eval_loop(const char *function)
 
 	if (base_length(function) == sizeof(loop) - 1 && starts_with(function, loop))
 		return true;
-	/* Where there is no loop (3.14+, Py_TAIL_CALL_INTERP), each instruction is a function and jumps on. */
+	/* With Py_TAIL_CALL_INTERP (3.14+) each instruction is a function, which jumps to the next. */
 	return starts_with(function, "_TAIL_CALL_");
 }
 

@@ -211,7 +211,8 @@ static void cython_names(void **state)
 	for (size_t i = 0; i < CS_COUNT(cython_pairs); i++) {
 		const char *python = cs_py_cython_name(*state, cython_pairs[i].c);
 
-		if (!python != !cython_pairs[i].python || (python && strcmp(python, cython_pairs[i].python) != 0))
+		if (!python != !cython_pairs[i].python ||
+		    (python && strcmp(python, cython_pairs[i].python) != 0))
 			fail_msg("%s is %s", cython_pairs[i].c, python ? python : "none");
 	}
 }
