@@ -77,9 +77,15 @@ static void match(struct reader *r, const struct index *index, size_t interp, ui
 		if (!r->budget)
 			return;
 		r->budget--;
+		/* Whose thread_id is right has been asked by it already. */
+		if (index == &r->tids && index->v[i].state->own_id)
+			continue;
 		if (!index->v[i].state->model->name)
 			read_thread(&r->p->py, thread, main_thread,
 				    index->v[i].state->model);
+		/* What a subinterpreter calls its main thread is not that of the process. */
+		if (r->p->interps.v[interp].id > 0)
+			index->v[i].state->model->is_main = false;
 	}
 }
 
@@ -90,7 +96,7 @@ static bool nameless(const struct reader *r, size_t interp)
 	size_t i = first_key(&r->tids, interp, 1);
 
 	for (; i < r->tids.n && r->tids.v[i].interp == interp; i++)
-		if (!r->tids.v[i].state->model->name)
+		if (!r->tids.v[i].state->model->name && !r->tids.v[i].state->own_id)
 			return true;
 	return false;
 }
@@ -111,7 +117,8 @@ static bool read_interp(struct reader *r, size_t interp)
 
 	/*
 	 * The second time by _native_id (3.8+): states of subinterpreters of 3.9 to 3.12
-	 * have the thread_id of the thread that made them.
+	 * have the thread_id of the thread that made them. Only for those: the object of
+	 * the main thread has the _native_id of whoever imported threading.
 	 */
 	for (pass = 0; pass < 2 && active && (pass == 0 || nameless(r, interp)); pass++) {
 		if (!cs_py_dict_begin(py, active, &it))

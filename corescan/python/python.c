@@ -187,11 +187,19 @@ static const struct keyed *floor_of(const struct keyed *v, size_t n, uint64_t ke
 	return low ? &v[low - 1] : NULL;
 }
 
-static bool same_stack(const struct cs_pythons *ps, uint64_t sp, uint64_t address)
+/**
+ * True if @address is further out than @sp on a stack of thread @i. The C library may keep stacks side by
+ * side in one region (glibc 2.42 and later guard them without a mapping); it begins each at what the thread
+ * pointer points to.
+ */
+static bool same_stack(const struct cs_pythons *ps, size_t i, uint64_t sp, uint64_t address)
 {
 	const struct cs_region *r = cs_mem_region(ps->scene->mem, sp);
+	uint64_t top = cs_mem_target(ps->scene->mem)->threads[i].thread_pointer;
 
-	return r && address >= sp && address < r->end;
+	if (!r || address < sp || address >= r->end)
+		return false;
+	return top <= sp || top >= r->end || address < top;
 }
 
 /** True if @address is in a part of thread @i's stack that is in use: its own, or one a signal left. */
@@ -199,13 +207,13 @@ static bool on_stack(const struct cs_pythons *ps, size_t i, uint64_t address)
 {
 	const struct cs_raw_stack *raw = ps->natives[i].raw;
 
-	if (same_stack(ps, sp_of(ps, i), address))
+	if (same_stack(ps, i, sp_of(ps, i), address))
 		return true;
 	for (size_t k = 0; k < raw->n_interrupted; k++) {
 		uint64_t sp;
 
 		if (cs_regs_get(&raw->interrupted[k].regs, ps->scene->arch->sp, &sp) &&
-		    same_stack(ps, sp, address))
+		    same_stack(ps, i, sp, address))
 			return true;
 	}
 	return false;
@@ -480,15 +488,15 @@ static struct cs_error *process_read(struct cs_pythons *ps, const struct cs_py_f
 /* ---- the whole ---- */
 
 /**
- * The state whose model stands for a thread: the one that is its own, with what the others do there. A
- * state that was lent to it (a subinterpreter's) says name and ident of another thread.
+ * The state whose model stands for a thread: its own one, of the first interpreter, with what the others do
+ * there. A state that was lent to it (a subinterpreter's) says name and ident of another thread.
  */
 static void choose_model(struct cs_weave *w, const struct cs_py_state *s, bool *own)
 {
 	const struct cs_python_thread *other = s->model;
 
 	if (!w->thread || (s->own_id && !*own) ||
-	    (s->own_id == *own && !w->thread->name && s->model->name)) {
+	    (s->own_id == *own && s->model->interpreter < w->thread->interpreter)) {
 		other = w->thread ? w->thread : s->model;
 		w->thread = s->model;
 		*own = s->own_id;
