@@ -19,10 +19,23 @@ const char *cs_frame_name(const struct cs_frame *frame)
 	return frame->short_name ? frame->short_name : frame->function;
 }
 
+/**
+ * The first frame from @skip on that can be to blame: no signal's, and none of those that only carry
+ * Python calls, unless it is the very place.
+ */
+static size_t blamed(const struct cs_incident *in, size_t skip)
+{
+	size_t i = skip;
+
+	while (i < in->n_frames && (in->frames[i].kind == CS_FRAME_SIGNAL ||
+				    (in->frames[i].plumbing && i)))
+		i++;
+	return i;
+}
+
 const struct cs_frame *cs_incident_frame(const struct cs_incident *in, size_t skip)
 {
-	while (skip < in->n_frames && in->frames[skip].kind == CS_FRAME_SIGNAL)
-		skip++;
+	skip = blamed(in, skip);
 	return skip < in->n_frames ? &in->frames[skip] : NULL;
 }
 
@@ -31,6 +44,10 @@ static const char *where(const struct cs_scene *scene, const struct cs_frame *fr
 {
 	const char *name = cs_frame_name(frame);
 
+	if (name && frame->kind == CS_FRAME_PYTHON && frame->file)
+		return cs_arena_printf(scene->arena, "%s%s at %s:%" PRIu32, name,
+				       name[strlen(name) - 1] == '>' ? "" : "()",
+				       frame->file, frame->line);
 	if (name && !frame->nearest)
 		return cs_arena_printf(scene->arena, "%s()", name);
 	if (frame->module && frame->module->name)
@@ -50,10 +67,8 @@ const char *cs_incident_place(const struct cs_incident *in, size_t skip)
 {
 	struct cs_arena *arena = in->scene->arena;
 	const char *text, *caller = NULL, *result;
-	size_t i = skip;
+	size_t i = blamed(in, skip);
 
-	while (i < in->n_frames && in->frames[i].kind == CS_FRAME_SIGNAL)
-		i++;
 	text = i < in->n_frames ? where(in->scene, &in->frames[i]) : NULL;
 	if (!text)
 		return "";
@@ -61,6 +76,7 @@ const char *cs_incident_place(const struct cs_incident *in, size_t skip)
 	if (is_in_libc(&in->frames[i])) {
 		while (i < in->n_frames && is_in_libc(&in->frames[i]))
 			i++;
+		i = blamed(in, i);
 		caller = i < in->n_frames ? where(in->scene, &in->frames[i]) : NULL;
 	}
 	result = cs_arena_printf(arena, ", in %s%s%s", text,
