@@ -25,6 +25,10 @@
 #define MAX_SPANS 65536UL     /* writable ranges of all modules */
 #define MAX_TEXTS 64UL        /* version texts of all modules */
 #define MAX_FIRST 32          /* thread states of one interpreter whose links are checked */
+#define MAX_LOOKED 1024       /* thread states of one interpreter asked for a thread that is there */
+#define MAX_DAMAGED 4         /* cookies with damaged offsets behind them that are reported */
+#define STATE_COST 512UL      /* looking at one thread state or interpreter counts as so many bytes */
+#define DICT_COST (1UL << 20) /* and looking through sys.__dict__ */
 #define MAX_TP_DISTANCE 4096UL /* aarch64: from pthread_self() up to the thread pointer */
 #define FIRST_MINOR 6
 #define LAST_SEARCHED 12      /* later versions have the cookie */
@@ -84,16 +88,25 @@ static bool tstate_fits(const struct cs_py *py, uint64_t interp, uint64_t tstate
 	       frame_fits(py, tstate);
 }
 
+/** Take @cost from @left; false once it is spent. */
+static bool spend(uint64_t *left, uint64_t cost)
+{
+	*left -= CS_MIN(*left, cost);
+	return *left > 0;
+}
+
 /** Links of the first thread states; @known_ret: one of them belongs to a thread of the target. */
-static bool threads_fit(const struct cs_py *py, uint64_t interp, uint64_t first, bool *known_ret)
+static bool threads_fit(const struct cs_py *py, uint64_t interp, uint64_t first, uint64_t *left,
+			bool *known_ret)
 {
 	const struct cs_target *t = cs_mem_target(py->mem);
 	const struct cs_py_layout *l = &py->layout;
 	uint64_t at = first, prev = 0, id;
 
 	*known_ret = false;
-	for (uint64_t i = 0; at && i < CS_MAX_THREADS; i++) {
-		if (i < MAX_FIRST && !tstate_fits(py, interp, at, prev))
+	for (int i = 0; at && i < MAX_LOOKED; i++) {
+		if (!spend(left, STATE_COST) ||
+		    (i < MAX_FIRST && !tstate_fits(py, interp, at, prev)))
 			return false;
 		if (word_at(py->mem, at, l->tstate_thread_id, &id) && is_thread(t, id))
 			*known_ret = true;
@@ -107,7 +120,7 @@ static bool threads_fit(const struct cs_py *py, uint64_t interp, uint64_t first,
 }
 
 /** @interp has the shape of an interpreter; @known_ret: and one of its threads is there. */
-static bool interp_fits(const struct cs_py *py, uint64_t interp, bool *known_ret)
+static bool interp_fits(const struct cs_py *py, uint64_t interp, uint64_t *left, bool *known_ret)
 {
 	const struct cs_py_layout *l = &py->layout;
 	uint64_t first, next, id;
@@ -121,16 +134,16 @@ static bool interp_fits(const struct cs_py *py, uint64_t interp, bool *known_ret
 	if (l->interp_id != CS_ABSENT &&
 	    (!word_at(py->mem, interp, l->interp_id, &id) || id > UINT32_MAX))
 		return false;
-	return threads_fit(py, interp, first, known_ret);
+	return spend(left, STATE_COST) && threads_fit(py, interp, first, left, known_ret);
 }
 
 bool cs_py_interp_plausible(const struct cs_py *py, uint64_t interp)
 {
-	uint64_t first;
+	uint64_t first, left = CS_MAX_PY_SCAN;
 	bool known;
 
 	/* One without any thread state proves nothing. */
-	return interp_fits(py, interp, &known) &&
+	return interp_fits(py, interp, &left, &known) &&
 	       word_at(py->mem, interp, py->layout.interp_threads_head, &first) && first;
 }
 
@@ -158,8 +171,11 @@ struct search {
 	size_t max;
 	size_t *n;
 	uint8_t *piece; /* owned; PIECE bytes */
-	uint64_t left;  /* bytes that may still be searched */
-	CS_VEC(struct span) spans; /* owned */
+	uint64_t left;  /* bytes that may still be searched; following pointers costs some, too */
+	size_t n_steps; /* regions looked at */
+	size_t n_damaged; /* cookies with damaged offsets */
+	CS_VEC(struct span) spans; /* owned; by module */
+	size_t first_span;         /* of the module that is searched now */
 	CS_VEC(struct text) texts; /* owned */
 	unsigned minors; /* bit n: something in the process is for 3.n */
 	struct shape *shape; /* what is searched for now */
@@ -197,6 +213,8 @@ static struct cs_error *add_spans(struct search *s, struct cs_mod *mod)
 		struct cs_mod *other = cs_modules_find(s->scene->modules, r->start);
 		struct span span = {CS_MAX(r->start, start), CS_MIN(r->saved_end, end), mod};
 
+		if (s->spans.n == MAX_SPANS || ++s->n_steps > CS_MAX_REGION_STEPS)
+			break;
 		if (!(r->prot & CS_PROT_WRITE) || span.start >= span.end ||
 		    (other && other != mod) ||
 		    (!other && cs_mem_mapping(s->scene->mem, r->start)))
@@ -250,7 +268,7 @@ static struct cs_error *for_words(struct search *s, const struct span *span,
 			if (wanted(le64toh(word)))
 				CS_TRY(fn(s, span, at + i, s->piece + i, got - i));
 		}
-		s->left -= CS_MIN(s->left, (uint64_t)want);
+		(void)spend(&s->left, want);
 		/* Behind memory that cannot be read: at the next page. */
 		at = got == want ? at + CS_MAX(last, (size_t)8) : ((at + got) | 4095) + 1;
 		if (at < span->start)
@@ -351,6 +369,10 @@ static void take_cookie(struct search *s, const struct span *span, uint64_t at)
 		return;
 	err = cs_py_layout_published(s->scene->mem, at, cs_mem_target(s->scene->mem)->machine,
 				     &found.layout);
+	if (err && ++s->n_damaged > MAX_DAMAGED) {
+		cs_error_destroy(err);
+		return;
+	}
 	if (err) {
 		cs_diag_error(s->scene->diags, CS_SEVERITY_WARNING, "python", "layout-damaged", 0,
 			      cs_error_prefix(err, "%s", place_name(span)));
@@ -408,13 +430,14 @@ static uint32_t hexversion(const struct cs_py *py, uint64_t interp)
  * Go over the list of interpreters from @head to its end: every one must fit, and a thread of one of them
  * be there. @last_ret is the oldest, which is the main one.
  */
-static bool list_fits(const struct cs_py *py, uint64_t head, uint64_t *last_ret, size_t *n_ret)
+static bool list_fits(const struct cs_py *py, uint64_t head, uint64_t *left, uint64_t *last_ret,
+		      size_t *n_ret)
 {
 	bool any = false, known;
 	size_t n = 0;
 
 	for (uint64_t at = head; at; n++) {
-		if (n == CS_MAX_PY_INTERPRETERS || !interp_fits(py, at, &known))
+		if (n == CS_MAX_PY_INTERPRETERS || !interp_fits(py, at, left, &known))
 			return false;
 		any |= known;
 		*last_ret = at;
@@ -469,9 +492,9 @@ static struct cs_error *take_head(struct search *s, const struct span *span, uin
 				return NULL;
 		}
 	}
-	if (!list_fits(&shape->py, head, &last, &n) || n <= shape->n_interps ||
+	if (!list_fits(&shape->py, head, &s->left, &last, &n) || n <= shape->n_interps ||
 	    (l->minor > FIRST_MINOR && !main_fits(&shape->py, runtime, last)) ||
-	    !version_proven(shape, last))
+	    !spend(&s->left, DICT_COST) || !version_proven(shape, last))
 		return NULL;
 	/* 3.6 has several words that point to interpreters: the head is the one that leads to most. */
 	shape->runtime = runtime;
@@ -496,9 +519,8 @@ static struct cs_error *search_shape(struct search *s, struct cs_mod *mod, unsig
 				  .layout = found.layout,
 				  .module = mod};
 	s->shape = &shape;
-	for (size_t i = 0; i < s->spans.n; i++)
-		if (s->spans.v[i].module == mod)
-			CS_TRY(for_words(s, &s->spans.v[i], is_pointer, take_head));
+	for (size_t i = s->first_span; i < s->spans.n && s->spans.v[i].module == mod; i++)
+		CS_TRY(for_words(s, &s->spans.v[i], is_pointer, take_head));
 	s->shape = NULL;
 	if (!shape.n_interps)
 		return NULL;
@@ -583,10 +605,10 @@ static struct cs_error *search_modules(struct search *s)
 	for (size_t i = 0; i < cs_modules_count(s->scene->modules); i++) {
 		struct cs_mod *mod = cs_modules_at(s->scene->modules, i);
 
-		if (has_runtime(s, mod))
-			continue;
 		CS_TRY(search_texts(s, mod));
 		CS_TRY(search_named(s, mod));
+		while (s->first_span < s->spans.n && s->spans.v[s->first_span].module == mod)
+			s->first_span++;
 	}
 	return NULL;
 }

@@ -41,7 +41,7 @@ def library_of(python):
 
 
 class Copy(recipes.Interpreter):
-    """An interpreter of which `victim` is a file of its own; the rest is shared with the original."""
+    """An interpreter of which `victim` is a file of its own; the rest is the original's."""
 
     def __init__(self, python, folder):
         folder = pathlib.Path(folder) / f"copy-{python.name}"
