@@ -97,7 +97,7 @@ static bool named_tuple(struct cs_py_repr *r, uint64_t type, uint64_t items, uin
 static void repr_sequence(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
 	bool tuple = cs_py_type_has(r->py, type, CS_PY_TUPLE), wrapped;
-	const char *open = tuple ? "(" : "[", *close = tuple ? ")" : "]";
+	const char *open = tuple ? "(" : "[", *close = tuple ? ")" : "]", *name;
 	uint64_t items, n;
 
 	if (closed(r, object, open, close))
@@ -108,6 +108,14 @@ static void repr_sequence(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	}
 	if (tuple && named_tuple(r, type, items, n))
 		return;
+	if (tuple && cs_py_class_attribute(r->py, type, "n_sequence_fields")) {
+		/* os.stat_result and the like: the names of its fields are in its code.
+		 */
+		name = cs_py_type_full_name(r->py, type);
+		cs_strbuf_puts(&r->out, name ? name : "unknown");
+		cs_py_repr_items(r, items, n, "(", ")");
+		return;
+	}
 	wrapped = has_own_repr(r->py, type);
 	if (wrapped)
 		cs_strbuf_printf(&r->out, "%s(", cs_py_short_name(r->py, type));

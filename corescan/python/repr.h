@@ -47,7 +47,13 @@ CS_MUST_CHECK bool cs_py_double(const struct cs_py *py, uint64_t addr, double *r
  */
 bool cs_py_repr_named(struct cs_py_repr *r, uint64_t object, uint64_t type);
 
-/* ---- numpy.c, tensor.c; false: it is not what it seems, and nothing was added ---- */
+/* ---- stdlib.c, numpy.c, tensor.c; false: it is not what it seems, and nothing was added ---- */
+bool cs_py_repr_lock(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_rlock(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_date(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_datetime(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_time(struct cs_py_repr *r, uint64_t object, uint64_t type);
+bool cs_py_repr_timedelta(struct cs_py_repr *r, uint64_t object, uint64_t type);
 bool cs_py_repr_ndarray(struct cs_py_repr *r, uint64_t object, uint64_t type);
 bool cs_py_repr_numpy_scalar(struct cs_py_repr *r, uint64_t object, uint64_t type);
 bool cs_py_repr_numpy_dtype(struct cs_py_repr *r, uint64_t object, uint64_t type);

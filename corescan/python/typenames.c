@@ -63,28 +63,28 @@ const char *cs_py_name_in(const struct cs_py *py, uint64_t dict, uint64_t object
 /** Types that a module has under another name than their own. */
 static bool name_of_known(const struct cs_py *py, uint64_t type, struct type_name *ret)
 {
-	static const char *const known[][3] = {
-		{"types", "FunctionType", "function"},
-		{"types", "CodeType", "code"},
-		{"types", "BuiltinFunctionType", "builtin_function_or_method"},
-		{"types", "MethodType", "method"},
-		{"types", "ModuleType", "module"},
-		{"types", "GeneratorType", "generator"},
-		{"types", "CoroutineType", "coroutine"},
-		{"types", "AsyncGeneratorType", "async_generator"},
-		{"types", "MappingProxyType", "mappingproxy"},
-		{"types", "MemberDescriptorType", "member_descriptor"},
-		{"types", "GetSetDescriptorType", "getset_descriptor"},
-		{"types", "FrameType", "frame"},
-		{"types", "TracebackType", "traceback"},
-		{"types", "CellType", "cell"},
+	static const char *const known[][2] = {
+		{"FunctionType", "function"},
+		{"CodeType", "code"},
+		{"BuiltinFunctionType", "builtin_function_or_method"},
+		{"MethodType", "method"},
+		{"ModuleType", "module"},
+		{"GeneratorType", "generator"},
+		{"CoroutineType", "coroutine"},
+		{"AsyncGeneratorType", "async_generator"},
+		{"MappingProxyType", "mappingproxy"},
+		{"MemberDescriptorType", "member_descriptor"},
+		{"GetSetDescriptorType", "getset_descriptor"},
+		{"FrameType", "frame"},
+		{"TracebackType", "traceback"},
+		{"CellType", "cell"},
 	};
-	uint64_t dict = cs_py_module_dict(py, py->first_interp, known[0][0]);
+	uint64_t dict = cs_py_module_dict(py, py->first_interp, "types"), threads;
 
 	for (size_t i = 0; dict && i < CS_COUNT(known); i++) {
-		if (cs_py_dict_get(py, dict, known[i][1]) != type)
+		if (cs_py_dict_get(py, dict, known[i][0]) != type)
 			continue;
-		ret->name = known[i][2];
+		ret->name = known[i][1];
 		return true;
 	}
 	if (type == py->type_none)
@@ -93,6 +93,13 @@ static bool name_of_known(const struct cs_py *py, uint64_t type, struct type_nam
 		ret->name = "ellipsis";
 	else if (type == cs_py_type(py, cs_py_builtin(py, "NotImplemented")))
 		ret->name = "NotImplementedType";
+	if (ret->name)
+		return true;
+	threads = cs_py_module_dict(py, py->first_interp, "_thread");
+	if (threads && cs_py_dict_get(py, threads, "LockType") == type) {
+		ret->name = "lock";
+		ret->module = "_thread";
+	}
 	return ret->name != NULL;
 }
 
