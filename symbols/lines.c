@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Source lines and inlined calls out of DWARF. The only file that knows libdw's DIE interface; refuses to
- * know ELF symbols.
+ * Source lines and inlined calls out of DWARF. The only file of this layer that knows libdw's DIE
+ * interface; refuses to know ELF symbols.
  *
  * libdw's own scope search recurses as deep as the DIEs nest and would open whatever a skeleton unit or
  * an alternate link names, so both are done here, with a depth and with a look at the file before.
