@@ -16,6 +16,7 @@
 
 #define LINE_BYTES 4096UL
 #define LINES 1024UL /* 4 MiB in all: the stacks' tops of about a thousand threads */
+#define LONG_READ 65536UL /* from this size on a search goes past the cache */
 
 struct overlay {
 	uint64_t start;
@@ -228,6 +229,21 @@ struct cs_error *cs_mem_read(struct cs_mem *mem, uint64_t addr, void *buf, size_
 	return NULL;
 }
 
+/**
+ * Bytes read at once, past the cache: who searches memory would drive out all that others read again. 0 where
+ * there are too few of one origin, or the read fails somewhere among them.
+ */
+static size_t read_long(struct cs_mem *mem, uint64_t addr, void *buf, size_t len)
+{
+	struct extent e;
+	size_t n;
+
+	if (len < LONG_READ || !extent_find(mem, addr, &e))
+		return 0;
+	n = (size_t)CS_MIN((uint64_t)len, e.end - addr);
+	return n >= LONG_READ && cs_ok(extent_read(mem, &e, addr, buf, n)) ? n : 0;
+}
+
 size_t cs_mem_read_some(struct cs_mem *mem, uint64_t addr, void *buf, size_t len)
 {
 	uint8_t *out = buf;
@@ -237,6 +253,11 @@ size_t cs_mem_read_some(struct cs_mem *mem, uint64_t addr, void *buf, size_t len
 		size_t skip = (addr + done) & (LINE_BYTES - 1), n;
 		struct line *line;
 
+		n = addr + done < addr ? 0 : read_long(mem, addr + done, out + done, len - done);
+		if (n) {
+			done += n;
+			continue;
+		}
 		if (addr + done < addr || !cs_ok(line_get(mem, addr + done, &line)))
 			break;
 		n = CS_MIN(len - done, line->last - skip);
