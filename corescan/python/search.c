@@ -29,6 +29,7 @@
 #define MAX_DAMAGED 4         /* cookies with damaged offsets behind them that are reported */
 #define STATE_COST 512UL      /* looking at one thread state or interpreter counts as so many bytes */
 #define DICT_COST (1UL << 20) /* and looking through sys.__dict__ */
+#define UNLIKELY_SCAN (CS_MAX_PY_SCAN / 16) /* of a process in which no path speaks of Python */
 #define MAX_TP_DISTANCE 4096UL /* aarch64: from pthread_self() up to the thread pointer */
 #define FIRST_MINOR 6
 #define LAST_SEARCHED 12      /* later versions have the cookie */
@@ -718,6 +719,8 @@ struct cs_error *cs_py_search(const struct cs_scene *scene, struct cs_py_found *
 	if (!s.piece)
 		return &cs_nomem;
 	s.minors = minors_of_paths(scene);
+	if (!s.minors)
+		s.left = UNLIKELY_SCAN;
 	for (size_t i = 0; i < cs_modules_count(scene->modules); i++)
 		CS_TRY(add_spans(&s, cs_modules_at(scene->modules, i)));
 	CS_TRY(search_marks(&s));
@@ -730,7 +733,7 @@ struct cs_error *cs_py_search(const struct cs_scene *scene, struct cs_py_found *
 	report_found(&s, before);
 	if (!*n)
 		report_nothing(&s);
-	if (!s.left)
+	if (!s.left && s.minors)
 		cs_diag(scene->diags, CS_SEVERITY_WARNING, "python", "python-search-limit", 0,
 			"the search for an interpreter ended after %lu bytes (CS_MAX_PY_SCAN)",
 			CS_MAX_PY_SCAN);
