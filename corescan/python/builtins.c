@@ -141,12 +141,59 @@ static bool repr_set(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	return true;
 }
 
-/** "OrderedDict({'a': 1})"; in the order of the dict, which is not told of move_to_end().
- */
-static bool repr_ordered_dict(struct cs_py_repr *r, uint64_t object, uint64_t type)
+/** A subclass of dict as "Counter({'a': 1})". */
+static bool repr_named_dict(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
 	cs_strbuf_printf(&r->out, "%s(", cs_py_short_name(r->py, type));
 	cs_py_repr_dict(r, object);
+	cs_strbuf_putc(&r->out, ')');
+	return true;
+}
+
+/** The value under the very key at @key. */
+static uint64_t value_under(struct cs_py_repr *r, uint64_t dict, uint64_t key)
+{
+	uint64_t k = 0, v = 0;
+	struct cs_py_dict_iter it;
+
+	if (!cs_py_dict_begin(r->py, dict, &it))
+		return 0;
+	it.n = CS_MIN(it.n, r->steps);
+	while (cs_py_dict_next(&it, &k, &v) && k != key)
+		;
+	r->steps -= CS_MIN(r->steps, it.i);
+	return k == key ? v : 0;
+}
+
+/**
+ * An OrderedDict in its own order, which move_to_end() changes: its nodes (key, hash,
+ * next) are a list whose first is the word behind the dict (cpython:
+ * Objects/odictobject.c). Up to 3.11 it shows pairs.
+ */
+static bool repr_ordered_dict(struct cs_py_repr *r, uint64_t object, uint64_t type)
+{
+	bool pairs = r->py->layout.minor < 12;
+	uint64_t node = cs_py_get(r->py, object, r->py->layout.dict_values + 8), key,
+		 used, n = 0;
+
+	if (!cs_py_u64(r->py, object, r->py->layout.dict_used, &used) || (used && !node))
+		return false;
+	if (used && cs_py_repr_closed(r, object, "", ""))
+		return true;
+	cs_strbuf_printf(&r->out, "%s(", cs_py_short_name(r->py, type));
+	if (used) {
+		cs_strbuf_puts(&r->out, pairs ? "[" : "{");
+		for (; node && n < used && cs_py_repr_item(r, n, used); n++) {
+			key = cs_py_pointer_at(r->py, node);
+			cs_strbuf_puts(&r->out, pairs ? "(" : "");
+			cs_py_repr_value(r, key);
+			cs_strbuf_puts(&r->out, pairs ? ", " : ": ");
+			cs_py_repr_value(r, value_under(r, object, key));
+			cs_strbuf_puts(&r->out, pairs ? ")" : "");
+			node = cs_py_pointer_at(r->py, cs_py_add(node, 16));
+		}
+		cs_strbuf_puts(&r->out, pairs ? "]" : "}");
+	}
 	cs_strbuf_putc(&r->out, ')');
 	return true;
 }
@@ -446,7 +493,7 @@ static const struct rule rules[] = {
 	{"collections", "deque", repr_deque},
 	{"collections", "defaultdict", repr_default_dict},
 	{"collections", "OrderedDict", repr_ordered_dict},
-	{"collections", "Counter", repr_ordered_dict},
+	{"collections", "Counter", repr_named_dict},
 	{"types", "SimpleNamespace", repr_namespace},
 	{"_thread", "lock", cs_py_repr_lock},
 	{"_thread", "RLock", cs_py_repr_rlock},

@@ -45,6 +45,8 @@ static bool slot_read(const struct cs_py *py, uint64_t address, uint64_t *object
 			*is_tagged = true;
 			return true;
 		}
+		if ((w & 3) == 2) /* 3.15: what is no object */
+			return false;
 		w &= ~3UL;
 	}
 	*object = w;

@@ -22,10 +22,8 @@ static bool is_around(const struct cs_py_repr *r, uint64_t object)
 	return false;
 }
 
-/** "..." between brackets if @object must not be opened: it is around itself, or too
- * deep. */
-static bool closed(struct cs_py_repr *r, uint64_t object, const char *open,
-		   const char *close)
+bool cs_py_repr_closed(struct cs_py_repr *r, uint64_t object, const char *open,
+		       const char *close)
 {
 	if (r->depth < CS_MAX_PY_DEPTH && !is_around(r, object))
 		return false;
@@ -33,8 +31,7 @@ static bool closed(struct cs_py_repr *r, uint64_t object, const char *open,
 	return true;
 }
 
-/** ", " in front of all but the first; "... 17 more" and false once enough is shown. */
-static bool item_begin(struct cs_py_repr *r, uint64_t i, uint64_t n)
+bool cs_py_repr_item(struct cs_py_repr *r, uint64_t i, uint64_t n)
 {
 	if (r->out.cut)
 		return false;
@@ -50,7 +47,7 @@ void cs_py_repr_items(struct cs_py_repr *r, uint64_t items, uint64_t n, const ch
 		      const char *close)
 {
 	cs_strbuf_puts(&r->out, open);
-	for (uint64_t i = 0; i < n && item_begin(r, i, n); i++)
+	for (uint64_t i = 0; i < n && cs_py_repr_item(r, i, n); i++)
 		cs_py_repr_value(r, cs_py_pointer_at(r->py, cs_py_add(items, i * 8)));
 	cs_strbuf_puts(&r->out, close);
 }
@@ -84,7 +81,7 @@ static bool named_tuple(struct cs_py_repr *r, uint64_t type, uint64_t items, uin
 	if (!fields || !cs_py_items(py, fields, &names, &n_names) || n_names != n)
 		return false;
 	cs_strbuf_printf(&r->out, "%s(", cs_py_short_name(py, type));
-	for (uint64_t i = 0; i < n && item_begin(r, i, n); i++) {
+	for (uint64_t i = 0; i < n && cs_py_repr_item(r, i, n); i++) {
 		name = cs_py_str(py, cs_py_pointer_at(py, names + i * 8),
 				 CS_MAX_PY_INNER_TEXT, NULL);
 		cs_strbuf_printf(&r->out, "%s=", name ? name : "?");
@@ -100,7 +97,7 @@ static void repr_sequence(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	const char *open = tuple ? "(" : "[", *close = tuple ? ")" : "]", *name;
 	uint64_t items, n;
 
-	if (closed(r, object, open, close))
+	if (cs_py_repr_closed(r, object, open, close))
 		return;
 	if (!cs_py_items(r->py, object, &items, &n)) {
 		cs_strbuf_printf(&r->out, "<unreadable %s>", tuple ? "tuple" : "list");
@@ -138,7 +135,7 @@ void cs_py_repr_dict(struct cs_py_repr *r, uint64_t object)
 	uint64_t key, value, n = 0, used;
 	struct cs_py_dict_iter it;
 
-	if (closed(r, object, "{", "}"))
+	if (cs_py_repr_closed(r, object, "{", "}"))
 		return;
 	if (!cs_py_dict_begin(r->py, object, &it)) {
 		cs_strbuf_puts(&r->out, "<unreadable dict>");
@@ -149,7 +146,7 @@ void cs_py_repr_dict(struct cs_py_repr *r, uint64_t object)
 	limit_steps(r, &it);
 	cs_strbuf_putc(&r->out, '{');
 	while (cs_py_dict_next(&it, &key, &value)) {
-		if (!item_begin(r, n, CS_MAX(used, n + 1)))
+		if (!cs_py_repr_item(r, n, CS_MAX(used, n + 1)))
 			break;
 		n++;
 		cs_py_repr_value(r, key);
@@ -179,7 +176,7 @@ void cs_py_repr_set(struct cs_py_repr *r, uint64_t object)
 	struct cs_py_set_iter it;
 	uint64_t item, n = 0, used;
 
-	if (closed(r, object, "{", "}"))
+	if (cs_py_repr_closed(r, object, "{", "}"))
 		return;
 	if (!cs_py_set_begin(r->py, object, &it)) {
 		cs_strbuf_puts(&r->out, "<unreadable set>");
@@ -190,7 +187,7 @@ void cs_py_repr_set(struct cs_py_repr *r, uint64_t object)
 	it.n = CS_MIN(it.n, r->steps);
 	cs_strbuf_putc(&r->out, '{');
 	while (cs_py_set_next(&it, &item)) {
-		if (!item_begin(r, n, CS_MAX(used, n + 1)))
+		if (!cs_py_repr_item(r, n, CS_MAX(used, n + 1)))
 			break;
 		n++;
 		cs_py_repr_value(r, item);
@@ -220,7 +217,7 @@ static void repr_exception(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	uint64_t args = cs_py_get(r->py, object, r->py->layout.exception_args), items, n;
 	const char *name = cs_py_short_name(r->py, type);
 
-	if (closed(r, object, name, ""))
+	if (cs_py_repr_closed(r, object, name, ""))
 		return;
 	cs_strbuf_puts(&r->out, name);
 	if (args && cs_py_items(r->py, args, &items, &n))

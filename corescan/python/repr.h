@@ -19,6 +19,10 @@ struct cs_py_repr {
 void cs_py_repr_value(struct cs_py_repr *r, uint64_t object);
 /** "<torch.Tensor object at 0x...>" */
 void cs_py_repr_plain(struct cs_py_repr *r, uint64_t object, uint64_t type);
+/** True, with "..." between brackets, if @object must not be opened: it is around itself, or too deep. */
+bool cs_py_repr_closed(struct cs_py_repr *r, uint64_t object, const char *open, const char *close);
+/** ", " in front of all items but the first; "... 17 more" and false once enough of @n is shown. */
+bool cs_py_repr_item(struct cs_py_repr *r, uint64_t i, uint64_t n);
 /** @n items at @items with @open before and @close behind them; those left out are counted. */
 void cs_py_repr_items(struct cs_py_repr *r, uint64_t items, uint64_t n, const char *open,
 		      const char *close);
