@@ -191,7 +191,7 @@ static void put_inside(struct cs_text *t, const struct walk *w, const struct cs_
 		cs_text_put(t, v->name ? v->name : "?");
 		cs_text_printf(t, v->value ? ": " : " has no value");
 		cs_text_plain(t);
-		cs_text_put(t, v->value);
+		cs_text_put_cut(t, v->value, CS_TEXT_MAX_VALUE);
 		cs_text_printf(t, "\n");
 	}
 }
@@ -345,8 +345,30 @@ static uint64_t count_frames(const struct walk *w, const struct cs_stack_group *
 	return n;
 }
 
+/* "(23 frames of the interpreter itself are hidden: --all)" */
+static void put_plumbing(struct cs_text *t, const struct walk *w,
+			 const struct cs_frames_view *view)
+{
+	uint64_t least = w->plumbing, most = w->plumbing;
+
+	if (view->like) {
+		least = CS_MIN(least, view->least_plumbing);
+		most = CS_MAX(most, view->most_plumbing);
+	}
+	if (!most || t->options->all)
+		return;
+	begin_remark(t, w, CS_STYLE_DIM);
+	cs_text_printf(t, "(");
+	if (least < most)
+		cs_text_printf(t, "%s to ", cs_text_count(least));
+	cs_text_printf(t, "%s frame%s of the interpreter itself %s hidden: --all)",
+		       cs_text_count(most), most == 1 ? "" : "s",
+		       most == 1 ? "is" : "are");
+	end_remark(t);
+}
+
 static void put_end(struct cs_text *t, struct walk *w, const struct cs_stack_group *group,
-		    const char *broken)
+		    const struct cs_frames_view *view)
 {
 	flush_hidden(t, w);
 	if (w->missing) {
@@ -356,10 +378,10 @@ static void put_end(struct cs_text *t, struct walk *w, const struct cs_stack_gro
 			       w->missing == 1 ? " was" : "s were");
 		end_remark(t);
 	}
-	if (broken) {
+	if (view->broken) {
 		begin_remark(t, w, CS_STYLE_DOUBT);
 		cs_text_printf(t, "Python frames are missing: ");
-		cs_text_wrapped(t, (unsigned)w->digits + 5, broken);
+		cs_text_wrapped(t, (unsigned)w->digits + 5, view->broken);
 		cs_text_plain(t);
 	}
 	if (group->stop != CS_STOP_BOTTOM) {
@@ -370,14 +392,25 @@ static void put_end(struct cs_text *t, struct walk *w, const struct cs_stack_gro
 						 : cs_stop_name(group->stop));
 		cs_text_plain(t);
 	}
-	if (w->plumbing) {
-		begin_remark(t, w, CS_STYLE_DIM);
-		cs_text_printf(t,
-			       "(%s frame%s of the interpreter itself %s hidden: --all)",
-			       cs_text_count(w->plumbing), w->plumbing == 1 ? "" : "s",
-			       w->plumbing == 1 ? "is" : "are");
-		end_remark(t);
+	put_plumbing(t, w, view);
+}
+
+uint64_t cs_text_plumbing(const struct cs_stack_group *group)
+{
+	struct walk w = {0};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < group->n_frames; i++) {
+		const struct cs_frame *f = &group->frames[i];
+		uint64_t more = run_step(&w, &w.run, f);
+
+		n += is_left_out(&w, f);
+		if (!w.run.first || w.run.left)
+			continue;
+		n += more * w.run.plumbing;
+		w.run.first = NULL;
 	}
+	return n;
 }
 
 void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
@@ -420,5 +453,5 @@ void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
 		ordinal += !out;
 		advance(t, &w, f, shown);
 	}
-	put_end(t, &w, group, view->broken);
+	put_end(t, &w, group, view);
 }

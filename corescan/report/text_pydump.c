@@ -187,7 +187,7 @@ static void put_variables(struct cs_text *t, const struct cs_frame *f, bool argu
 		cs_text_printf(t, "            ");
 		cs_text_put(t, v->name ? v->name : "?");
 		cs_text_printf(t, ": ");
-		cs_text_put(t, v->value);
+		cs_text_put_cut(t, v->value, CS_TEXT_MAX_VALUE);
 		cs_text_printf(t, "\n");
 	}
 }
@@ -247,15 +247,14 @@ static void put_frames(struct cs_text *t, const struct cs_stack_group *g)
 static void put_thread(struct cs_text *t, const struct cs_thread *thread)
 {
 	const struct cs_python_thread *p = thread->python;
-	const char *name = p->name ? p->name : thread->name;
 
 	cs_text_printf(t, "Thread %" PRId32 " (%s)", thread->tid,
 		       p->holds_gil      ? "active+gil"
 		       : is_idle(thread) ? "idle"
 					 : "active");
-	if (name) {
+	if (p->name) {
 		cs_text_printf(t, ": \"");
-		cs_text_put(t, name);
+		cs_text_put(t, p->name);
 		cs_text_printf(t, "\"");
 	}
 	cs_text_printf(t, "\n");
@@ -297,14 +296,20 @@ static void put_process(struct cs_text *t, const struct cs_analysis *a)
 	cs_text_printf(t, "\n");
 }
 
-/* The main thread first, the others by id: in the order in which they were started. */
-static int compare_threads(const void *a, const void *b)
+/*
+ * The main thread first, the others by id: in the order in which they were started. Ids
+ * below the process's own were given after the kernel had run out of larger ones.
+ */
+static int compare_threads(const void *a, const void *b, void *arg)
 {
 	const struct cs_thread *x = *(const struct cs_thread *const *)a;
 	const struct cs_thread *y = *(const struct cs_thread *const *)b;
+	int32_t pid = *(const int32_t *)arg;
 
 	if (x->python->is_main != y->python->is_main)
 		return x->python->is_main ? -1 : 1;
+	if ((x->tid < pid) != (y->tid < pid))
+		return x->tid < pid ? 1 : -1;
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
@@ -312,6 +317,7 @@ static struct cs_error *put_threads(struct cs_text *t, const struct cs_analysis 
 {
 	CS_CLEANUP(cs_freep)
 	const struct cs_thread **threads = calloc(a->n_threads + 1, sizeof(*threads));
+	int32_t pid = a->process.pid;
 	size_t n = 0;
 
 	if (!threads)
@@ -319,7 +325,7 @@ static struct cs_error *put_threads(struct cs_text *t, const struct cs_analysis 
 	for (size_t i = 0; i < a->n_threads; i++)
 		if (a->threads[i].python)
 			threads[n++] = &a->threads[i];
-	qsort(threads, n, sizeof(*threads), compare_threads);
+	qsort_r(threads, n, sizeof(*threads), compare_threads, &pid);
 	for (size_t i = 0; i < n; i++)
 		put_thread(t, threads[i]);
 	if (!n)

@@ -6,6 +6,8 @@
 #include "report/text_out.h"
 
 #define CS_NO_FRAME SIZE_MAX
+#define CS_TEXT_MAX_VALUE                                                                \
+	128 /* columns of a variable's value unless --all: py-spy's, too */
 
 /** How much of a stack is shown. */
 struct cs_frames_view {
@@ -13,6 +15,10 @@ struct cs_frames_view {
 	size_t tail;        /* frames up to the outermost */
 	size_t marked;      /* index of the frame that is to blame, or CS_NO_FRAME */
 	const char *broken; /* why Python frames are missing; NULL: they are not */
+	/* The stack is also that of others, which differ only in frames of the
+	 * interpreter. */
+	bool like;
+	uint64_t least_plumbing, most_plumbing; /* of those others */
 };
 
 /** What happened: the verdict and the facts that belong to it. */
@@ -56,6 +62,9 @@ size_t cs_text_blamed_frame(const struct cs_analysis *a,
 void cs_text_place(struct cs_text *t, const struct cs_frame *frame);
 void cs_text_frames(struct cs_text *t, const struct cs_stack_group *group,
 		    const struct cs_frames_view *view);
+/** Frames of the interpreter that cs_text_frames() leaves out, as if nothing were folded.
+ */
+uint64_t cs_text_plumbing(const struct cs_stack_group *group);
 /** `3097701 "worker-1" (openmp-worker), holds the GIL`, on the line that is open. */
 void cs_text_thread_name(struct cs_text *t, const struct cs_analysis *a,
 			 const struct cs_thread *thread);

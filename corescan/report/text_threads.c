@@ -4,6 +4,7 @@
  * to show, and that the threads that run Python come first; in which order among them was
  * decided by whoever sorted the groups.
  */
+#include "report/text_fold.h"
 #include "report/text_sections.h"
 
 #include <inttypes.h>
@@ -33,9 +34,14 @@ static void put_name(struct cs_text *t, const char *name)
 	cs_text_printf(t, "\"");
 }
 
-static void put_role(struct cs_text *t, const char *role)
+/* Not what the thread's name or its frames say already. */
+static void put_role(struct cs_text *t, const struct cs_thread *thread)
 {
-	if (!role)
+	const char *role = thread->role, *name = name_of(thread);
+
+	if (!role || (thread->python &&
+		      (!strcmp(role, "python-thread") ||
+		       (!strcmp(role, "main") && name && !strcmp(name, "MainThread")))))
 		return;
 	cs_text_printf(t, " (");
 	cs_text_put(t, role);
@@ -73,7 +79,7 @@ void cs_text_thread_name(struct cs_text *t, const struct cs_analysis *a,
 {
 	cs_text_printf(t, "%" PRId32, thread->tid);
 	put_name(t, name_of(thread));
-	put_role(t, thread->role);
+	put_role(t, thread);
 	put_python(t, a, thread->python);
 }
 
@@ -90,18 +96,114 @@ struct members {
 	size_t holding, waiting, collecting, daemons;
 	enum interest interest; /* of the most interesting one */
 	const char *broken;     /* of the first whose Python frames end early */
+	size_t n_stacks; /* groups that differ only in what is hidden: all but the first
+			    have no members */
+	uint64_t least_plumbing, most_plumbing; /* hidden frames of any of them */
 };
 
 /* The threads by group. */
 struct table {
 	struct members *groups;           /* owned */
 	const struct cs_thread **threads; /* owned */
+	size_t *shown_as; /* by group: the one that its threads are shown with; owned */
+};
+
+/* What folding groups must know. */
+struct folding {
+	const struct cs_analysis *a;
+	const struct cs_stack_group *crashed; /* NULL: none */
+	bool every_frame;                     /* nothing is hidden */
 };
 
 static void table_deinit(struct table *table)
 {
 	free(table->groups);
 	free(table->threads);
+	free(table->shown_as);
+}
+
+static uint64_t stack_hash(const void *things, size_t i)
+{
+	const struct folding *folding = things;
+	const struct cs_stack_group *g = &folding->a->groups[i];
+	uint64_t h = g->stop;
+
+	for (size_t k = 0; k < g->n_frames; k++) {
+		const struct cs_frame *f = &g->frames[k];
+
+		if (f->plumbing)
+			continue;
+		h ^= f->kind == CS_FRAME_PYTHON ? f->line : f->address;
+		h = (h ^ h >> 29) * 0x9e3779b97f4a7c15ULL;
+	}
+	return h ^ h >> 32;
+}
+
+static bool same_place(const struct cs_frame *a, const struct cs_frame *b)
+{
+	if (a->repeat_period || b->repeat_period || a->n_variables || b->n_variables)
+		return false;
+	return cs_text_same_frame(a, b) &&
+	       (a->kind == CS_FRAME_PYTHON || a->address == b->address);
+}
+
+/*
+ * Stacks that differ only in the interpreter's own frames look the same: a call that the
+ * interpreter has specialised takes another way through it.
+ */
+static bool stack_equal(const void *things, size_t i, size_t j)
+{
+	const struct folding *folding = things;
+	const struct cs_stack_group *a = &folding->a->groups[i];
+	const struct cs_stack_group *b = &folding->a->groups[j];
+	size_t x = 0, y = 0;
+
+	if (folding->every_frame || a == folding->crashed || b == folding->crashed ||
+	    a->stop != b->stop || !cs_text_same(a->stop_text, b->stop_text))
+		return false;
+	for (;; x++, y++) {
+		while (x < a->n_frames && a->frames[x].plumbing)
+			x++;
+		while (y < b->n_frames && b->frames[y].plumbing)
+			y++;
+		if (x == a->n_frames || y == b->n_frames)
+			break;
+		if (!same_place(&a->frames[x], &b->frames[y]))
+			return false;
+	}
+	return x == a->n_frames && y == b->n_frames && (a->n_frames || b->n_frames);
+}
+
+static struct cs_error *table_fold(struct table *table, const struct cs_analysis *a,
+				   bool every_frame)
+{
+	const struct cs_thread *crashed = cs_text_crashed_thread(a);
+	const struct folding folding = {
+		.a = a,
+		.crashed = crashed ? crashed->group : NULL,
+		.every_frame = every_frame,
+	};
+	const struct cs_text_fold_by by = {
+		.hash = stack_hash, .equal = stack_equal, .things = &folding};
+	CS_CLEANUP(cs_text_folds_deinit) struct cs_text_folds folds = {0};
+
+	CS_TRY(cs_text_folds_init(&folds, a->n_groups, &by));
+	for (size_t i = 0; i < folds.n; i++) {
+		struct members *m = &table->groups[folds.folds[i].first];
+
+		m->n_stacks = folds.folds[i].n;
+		for (size_t k = folds.folds[i].first; k != CS_FOLD_END;
+		     k = folds.next[k]) {
+			uint64_t plumbing =
+				m->n_stacks > 1 ? cs_text_plumbing(&a->groups[k]) : 0;
+
+			table->shown_as[k] = folds.folds[i].first;
+			m->most_plumbing = CS_MAX(m->most_plumbing, plumbing);
+			if (k == folds.folds[i].first || plumbing < m->least_plumbing)
+				m->least_plumbing = plumbing;
+		}
+	}
+	return NULL;
 }
 
 static struct members *members_of(const struct table *table, const struct cs_analysis *a,
@@ -109,12 +211,7 @@ static struct members *members_of(const struct table *table, const struct cs_ana
 {
 	if (!thread->group || thread->group->id >= a->n_groups)
 		return NULL;
-	return &table->groups[thread->group->id];
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
+	return &table->groups[table->shown_as[thread->group->id]];
 }
 
 static void member_add(struct members *m, const struct cs_thread *thread)
@@ -123,7 +220,7 @@ static void member_add(struct members *m, const struct cs_thread *thread)
 
 	m->threads[m->n++] = thread;
 	m->crashed |= thread->crashed;
-	m->names_differ |= !same_text(name_of(m->threads[0]), name_of(thread));
+	m->names_differ |= !cs_text_same(name_of(m->threads[0]), name_of(thread));
 	if (!p)
 		return;
 	m->holding += p->holds_gil;
@@ -137,14 +234,17 @@ static void member_add(struct members *m, const struct cs_thread *thread)
 		m->interest = PYTHON;
 }
 
-static struct cs_error *table_init(struct table *table, const struct cs_analysis *a)
+static struct cs_error *table_init(struct table *table, const struct cs_analysis *a,
+				   bool every_frame)
 {
 	const struct cs_thread **next;
 
 	table->groups = calloc(a->n_groups + 1, sizeof(*table->groups));
 	table->threads = calloc(a->n_threads + 1, sizeof(*table->threads));
-	if (!table->groups || !table->threads)
+	table->shown_as = calloc(a->n_groups + 1, sizeof(*table->shown_as));
+	if (!table->groups || !table->threads || !table->shown_as)
 		return &cs_nomem;
+	CS_TRY(table_fold(table, a, every_frame));
 	for (size_t i = 0; i < a->n_threads; i++) {
 		struct members *m = members_of(table, a, &a->threads[i]);
 
@@ -197,7 +297,7 @@ static void put_threads_head(struct cs_text *t, const struct members *m)
 	cs_text_printf(t, "%s threads", cs_text_count(n));
 	if (!m->names_differ)
 		put_name(t, name_of(m->threads[0]));
-	put_role(t, m->threads[0]->role);
+	put_role(t, m->threads[0]);
 	put_share(t, m->holding, n, "holds the GIL", "hold the GIL");
 	put_share(t, m->waiting, n, "waits for the GIL", "wait for the GIL");
 	put_share(t, m->collecting, n, "collects garbage", "collect garbage");
@@ -245,6 +345,9 @@ static void put_group(struct cs_text *t, const struct cs_analysis *a,
 		.tail = every ? ALL_GROUPS_TAIL : DEFAULT_TAIL,
 		.marked = CS_NO_FRAME,
 		.broken = m->broken,
+		.like = m->n_stacks > 1,
+		.least_plumbing = m->least_plumbing,
+		.most_plumbing = m->most_plumbing,
 	};
 
 	cs_text_printf(t, "\n");
@@ -292,7 +395,7 @@ struct cs_error *cs_text_threads(struct cs_text *t, const struct cs_analysis *a)
 {
 	CS_CLEANUP(table_deinit) struct table table = {0};
 
-	CS_TRY(table_init(&table, a));
+	CS_TRY(table_init(&table, a, t->options->all));
 	put_groups(t, a, &table);
 	return NULL;
 }

@@ -94,7 +94,7 @@ def frames_of(thread):
             fold = frame.get("repeat")
             left, times = (fold["period"], fold["count"]) if fold else (1, 1)
         left -= 1
-        total += times if frame["kind"] != "inline" else 0
+        total += times if frame["kind"] not in ("inline", "python") else 0
     return total
 
 

@@ -108,13 +108,20 @@ def demangled(names):
     return dict(zip(names, run.stdout.splitlines()))
 
 
+def is_native(frame):
+    """No inlined call, no Python frame, nor a gap where only such are missing."""
+    return frame["kind"] not in ("inline", "python") and (
+        frame["kind"] != "gap" or frame["trust"] != "runtime"
+    )
+
+
 def unfolded(frames):
-    """The frames with each run that was folded written out again, and without the inlined ones."""
+    """The native frames with each run that was folded written out again."""
     at = 0
     while at < len(frames):
         repeat = frames[at].get("repeat")
         turn = frames[at : at + repeat["period"]] if repeat else frames[at : at + 1]
-        native = [f for f in turn if f["kind"] != "inline"]
+        native = [f for f in turn if is_native(f)]
         for _ in range(repeat["count"] if repeat else 1):
             yield from native
         at += len(turn)

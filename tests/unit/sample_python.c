@@ -116,6 +116,21 @@ static const struct cs_frame worker_frames[] = {
 	PLUMBING("_PyEval_EvalFrameDefault", 0x500),
 	LIBC("start_thread", 0x89044),
 };
+/* As worker_frames, but for a call that the interpreter had not specialised yet. */
+static const struct cs_frame first_worker_frames[] = {
+	LIBC("__futex_abstimed_wait_common", 0x85e19),
+	LIBC("pthread_cond_timedwait", 0x88818),
+	NATIVE(module_python, "take_gil", 0x270000, .line = 0),
+	PLUMBING("_PyEval_EvalFrameDefault", 0x808),
+	PY("Loader.fetch", "/opt/venv/lib/python3.12/site-packages/torch/utils/data/x.py",
+	   7),
+	PLUMBING("_PyObject_MakeTpCall", 0x104),
+	PLUMBING("_PyEval_EvalFrameDefault", 0x80c),
+	PY("Thread._bootstrap", "/opt/venv/lib/python3.12/threading.py", 1030,
+	   .entry = true),
+	PLUMBING("_PyEval_EvalFrameDefault", 0x500),
+	LIBC("start_thread", 0x89044),
+};
 static const struct cs_frame loop_frames[] = {
 	PLUMBING("_PyEval_EvalFrameDefault", 0x900),
 	PY("spin", "pkg/__init__.py", 3, .entry = true),
@@ -126,7 +141,7 @@ static const struct cs_frame native_frames[] = {
 	LIBC("epoll_wait", 0x100000),
 	LIBC("start_thread", 0x89044),
 };
-static const int32_t tids[] = {7020, 7018, 7021, 7022, 7023, 7024, 7025, 7026};
+static const int32_t tids[] = {7020, 7018, 7021, 7022, 7023, 7024, 7025, 7026, 1203};
 static const struct cs_stack_group groups[] = {
 	{.id = 0,
 	 .tids = &tids[0],
@@ -163,6 +178,13 @@ static const struct cs_stack_group groups[] = {
 	 .n_frames = CS_COUNT(loop_frames),
 	 .total_frames = 3,
 	 .stop = CS_STOP_BOTTOM},
+	{.id = 5,
+	 .tids = &tids[8],
+	 .n_tids = 1,
+	 .frames = first_worker_frames,
+	 .n_frames = CS_COUNT(first_worker_frames),
+	 .total_frames = 8,
+	 .stop = CS_STOP_BOTTOM},
 };
 static const struct cs_python_thread python_crashed = {.name = "ThreadPool-0_0",
 						       .ident = 0x7f00deadb700,
@@ -174,6 +196,7 @@ static const struct cs_python_thread python_workers[] = {
 	{.name = "loader-0", .ident = 1, .daemon = true, .waits_for_gil = true},
 	{.name = "loader-1", .ident = 2, .daemon = true, .waits_for_gil = true},
 	{.name = "na\xc3\xafve", .ident = 3, .daemon = true},
+	{.name = "loader-3", .ident = 5},
 };
 static const struct cs_python_thread python_loop = {
 	.name = "sub",
@@ -216,6 +239,12 @@ static const struct cs_thread threads[] = {
 	 .python = &python_loop},
 	{.tid = 7025, .group = &groups[2]},
 	{.tid = 7026, .group = &groups[2]},
+	{.tid = 1203,
+	 .name = "loader-3",
+	 .name_source = "python",
+	 .role = "python-thread",
+	 .group = &groups[5],
+	 .python = &python_workers[3]},
 };
 
 /* ---- what the interpreter knows ---- */
