@@ -138,6 +138,29 @@ static bool interp_fits(const struct cs_py *py, uint64_t interp, uint64_t *left,
 	return spend(left, STATE_COST) && threads_fit(py, interp, first, left, known_ret);
 }
 
+/**
+ * sys.modules and its sisters must be dicts: in a debug build of 3.6 and 3.7 interpreters and threads are
+ * where they always are, but every object begins two words later. What cannot be read is no evidence.
+ */
+static bool objects_fit(const struct cs_py *py, uint64_t interp)
+{
+	const struct cs_py_layout *l = &py->layout;
+	const int32_t fields[] = {l->interp_modules, l->interp_sysdict, l->interp_builtins};
+	bool seen = false;
+
+	for (size_t i = 0; i < CS_COUNT(fields); i++) {
+		uint64_t object, type, flags;
+
+		if (!word_at(py->mem, interp, fields[i], &object) || !object ||
+		    !word_at(py->mem, object, l->object_type, &type))
+			continue;
+		if (cs_py_is(py, object, CS_PY_DICT))
+			return true;
+		seen |= !is_pointer(type) || word_at(py->mem, type, l->type_flags, &flags);
+	}
+	return !seen;
+}
+
 bool cs_py_interp_plausible(const struct cs_py *py, uint64_t interp)
 {
 	uint64_t first, left = CS_MAX_PY_SCAN;
@@ -145,7 +168,8 @@ bool cs_py_interp_plausible(const struct cs_py *py, uint64_t interp)
 
 	/* One without any thread state proves nothing. */
 	return interp_fits(py, interp, &left, &known) &&
-	       word_at(py->mem, interp, py->layout.interp_threads_head, &first) && first;
+	       word_at(py->mem, interp, py->layout.interp_threads_head, &first) && first &&
+	       objects_fit(py, interp);
 }
 
 /* ---- what is searched ---- */
@@ -461,8 +485,11 @@ static bool main_fits(const struct cs_py *py, uint64_t runtime, uint64_t last)
 /** The version must be what the interpreter itself says; where it says nothing, what its text says. */
 static bool version_proven(struct shape *shape, uint64_t interp)
 {
-	uint32_t said = hexversion(&shape->py, interp);
+	uint32_t said;
 
+	if (!objects_fit(&shape->py, interp))
+		return false;
+	said = hexversion(&shape->py, interp);
 	if (!said)
 		return shape->version != 0;
 	if (said >> 16 != shape->py.layout.version >> 16 ||

@@ -238,6 +238,11 @@ static void bad_structures(void **state)
 	p = good_3_8();
 	put(p->data, RUNTIME, p->layout.runtime_interpreters_main, HEAP + SECOND);
 	finds_nothing(p);
+	/* sys.modules is no dict: objects are laid out in another way. */
+	p = good_3_8();
+	put(p->heap, INTERP, p->layout.interp_modules, HEAP + SECOND);
+	put(p->heap, SECOND, p->layout.object_type, HEAP + SECOND + 0x100);
+	finds_nothing(p);
 }
 
 static void bad_threads_of_another_process(void **state)
