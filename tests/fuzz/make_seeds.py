@@ -3,8 +3,8 @@
 """Write the seeds of the fuzzing harnesses: make_seeds.py FOLDER.
 
 Each harness gets FOLDER/NAME/ with a few inputs that reach deep, and with damaged variants of
-each: cut off, and with bytes changed. What is written depends on this file alone, so that a replay
-is the same everywhere. The inputs' formats are described at the top of each harness.
+each: cut off, and with bytes changed. What is written depends on this file, python_seeds.py and the
+tables in symbols/layouts alone, so that a replay is the same everywhere. The inputs' formats are described at the top of each harness.
 """
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import struct
 import sys
 import zlib
 from pathlib import Path
+
+import python_seeds
 
 EM_X86_64, EM_AARCH64 = 62, 183
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_PHDR, PT_GNU_EH_FRAME = 1, 2, 4, 6, 0x6474E550
@@ -409,6 +411,7 @@ def main() -> None:
         "fuzz_symtab": [symtab_file(), image(EM_X86_64)],
         "fuzz_expr": expressions(),
         "fuzz_unwind": unwinds(),
+        "fuzz_python": python_seeds.seeds(),
         "fuzz_core": cores(),
         "fuzz_analyze": cores(),
     }

@@ -171,6 +171,12 @@ size_t fake_thread(struct fake_target *f, int32_t tid, int signal)
 	return f->target.n_threads++;
 }
 
+void fake_thread_pointer(struct fake_target *f, size_t index, uint64_t value)
+{
+	want(index < f->target.n_threads);
+	f->threads[index].thread_pointer = value;
+}
+
 void fake_reg(struct fake_target *f, size_t index, unsigned dwarf, uint64_t value)
 {
 	want(index < f->target.n_threads && dwarf < CS_REGS);

@@ -43,6 +43,8 @@ void fake_poke64(struct fake_target *f, uint64_t addr, uint64_t value);
 
 /** One more thread without any known register; returns its index. */
 size_t fake_thread(struct fake_target *f, int32_t tid, int signal);
+/** What the thread's pthread_self() is, as the kernel saves it; 0 (not known) until then. */
+void fake_thread_pointer(struct fake_target *f, size_t index, uint64_t value);
 /** Set register @dwarf of thread number @index. */
 void fake_reg(struct fake_target *f, size_t index, unsigned dwarf, uint64_t value);
 void fake_regs(struct fake_target *f, size_t index, const struct cs_regs *regs);
