@@ -3,8 +3,9 @@
 """Write the seeds of the fuzzing harnesses: make_seeds.py FOLDER.
 
 Each harness gets FOLDER/NAME/ with a few inputs that reach deep, and with damaged variants of
-each: cut off, and with bytes changed. What is written depends on this file, python_seeds.py and the
-tables in symbols/layouts alone, so that a replay is the same everywhere. The inputs' formats are described at the top of each harness.
+each: cut off, and with bytes changed. What is written depends on this file, python_seeds.py and
+the tables in symbols/layouts alone, so that a replay is the same everywhere. The inputs' formats
+are described at the top of each harness.
 """
 from __future__ import annotations
 
