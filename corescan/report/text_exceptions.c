@@ -79,8 +79,10 @@ static void put_exception(struct cs_text *t, const struct cs_exception *e)
 		cs_text_printf(t, "\n");
 	}
 	for (size_t i = 0; i < e->n_notes; i++) {
+		if (!e->notes[i] || !*e->notes[i])
+			continue;
 		cs_text_printf(t, "  ");
-		cs_text_wrapped(t, 2, e->notes[i] ? e->notes[i] : "");
+		cs_text_wrapped(t, 2, e->notes[i]);
 	}
 }
 

@@ -65,7 +65,8 @@ static void test_every_option(void **state)
 
 	(void)state;
 	parse(&p, "a --json --threads b --modules --all --python --locals --source "
-		  "--exe /proc/self/exe --sysroot / --debuginfod --time-limit 1.5 --color=never --quiet -o out");
+		  "--exe /proc/self/exe --sysroot / --debuginfod --time-limit 1.5 "
+		  "--color=never --quiet -o out");
 	/* /proc/self/exe is a link to a regular file. */
 	assert_null(p.err);
 	assert_true(p.cli.json && p.cli.threads && p.cli.modules && p.cli.all &&
