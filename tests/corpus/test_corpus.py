@@ -34,6 +34,8 @@ def analyzed(program, core):
 
 def frame_line(frame):
     """A frame as one line: where, trust, name; one that is only the nearest exported is no name."""
+    if frame["kind"] == "python":
+        return f"python {frame['function']} {frame['file']}:{frame['line']}"
     if not frame.get("module"):
         return frame["function"] or frame["address"]
     name = frame["function"] if not frame.get("nearest") else None
