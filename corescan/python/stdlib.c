@@ -16,15 +16,27 @@ static int32_t behind(const struct cs_py_repr *r, int32_t bytes)
 
 /* ---- locks (cpython: Modules/_threadmodule.c) ---- */
 
+/**
+ * Bytes behind the header: the structures have changed within 3.13. A lock was a handle,
+ * weak references and a flag, and became a PyMutex alone; an RLock was handle, owner,
+ * count and weak references, and became a PyMutex with owner and the count less one.
+ */
+static uint64_t words_behind(const struct cs_py_repr *r, uint64_t type)
+{
+	uint64_t basic, item, header = (uint64_t)CS_MAX(r->py->layout.object_size, 0);
+
+	return cs_py_type_size(r->py, type, &basic, &item) && basic > header
+		       ? (basic - header) / 8
+		       : 0;
+}
+
 bool cs_py_repr_lock(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
 	const char *name = cs_py_type_full_name(r->py, type);
+	uint64_t words = words_behind(r, type);
 	uint8_t locked;
 
-	/* Up to 3.13 a flag behind the lock's handle and the weak references; then a
-	 * PyMutex. */
-	if (!cs_py_u8(r->py, object, behind(r, r->py->layout.minor >= 14 ? 0 : 16),
-		      &locked))
+	if (!words || !cs_py_u8(r->py, object, behind(r, words == 1 ? 0 : 16), &locked))
 		return false;
 	cs_strbuf_printf(&r->out, "<%s %s object at %#llx>",
 			 locked & 1 ? "locked" : "unlocked", name ? name : "_thread.lock",
@@ -35,14 +47,12 @@ bool cs_py_repr_lock(struct cs_py_repr *r, uint64_t object, uint64_t type)
 bool cs_py_repr_rlock(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
 	const char *name = cs_py_type_full_name(r->py, type);
-	bool mutex = r->py->layout.minor >=
-		     14; /* _PyRecursiveMutex: mutex, thread, level - 1 */
-	uint64_t owner, count;
+	uint64_t owner, count, words = words_behind(r, type);
 
-	if (!cs_py_u64(r->py, object, behind(r, 8), &owner) ||
+	if (!words || !cs_py_u64(r->py, object, behind(r, 8), &owner) ||
 	    !cs_py_u64(r->py, object, behind(r, 16), &count))
 		return false;
-	if (mutex)
+	if (words == 3)
 		count = owner ? count + 1 : 0;
 	cs_strbuf_printf(&r->out, "<%s %s object owner=%llu count=%llu at %#llx>",
 			 count ? "locked" : "unlocked", name ? name : "_thread.RLock",
