@@ -81,7 +81,8 @@ bool cs_py_is_none(const struct cs_py *py, uint64_t object);
 
 /**
  * The text of a str (or subclass) as UTF-8, in the arena; NULL: no str, or not readable. At most @max
- * bytes; @cut_ret (may be NULL) says whether there were more. Lone surrogates become U+FFFD, NULs spaces.
+ * bytes; @cut_ret (may be NULL) says whether there were more. Lone surrogates become U+FFFD, and NULs
+ * become spaces.
  */
 const char *cs_py_str(const struct cs_py *py, uint64_t object, size_t max, bool *cut_ret);
 /** True if the object is a str with exactly the ASCII text @text. */
