@@ -212,11 +212,16 @@ static bool is_plumbing(const struct cs_frame_maker *m, const struct cs_frame *f
 	return python_further_in;
 }
 
-/** A stub made at run time through which the loop was called (-X perf). */
-static bool is_stub(const struct cs_frame *frames, size_t i)
+/**
+ * Code made at run time that is the interpreter's: a stub through which the loop was called (-X perf), or
+ * what its compiler made of the Python function that it stands in front of.
+ */
+static bool is_made(const struct cs_frame *frames, size_t n, size_t i)
 {
-	return i && frames[i].kind == CS_FRAME_NATIVE && !frames[i].module && !frames[i].function &&
-	       frames[i - 1].plumbing && frames[i - 1].kind == CS_FRAME_NATIVE;
+	if (frames[i].kind != CS_FRAME_NATIVE || frames[i].module || frames[i].function)
+		return false;
+	return (i && frames[i - 1].plumbing && frames[i - 1].kind == CS_FRAME_NATIVE) ||
+	       (i + 1 < n && frames[i + 1].kind == CS_FRAME_PYTHON);
 }
 
 void cs_frame_maker_plumbing(const struct cs_frame_maker *m, struct cs_frame *frames, size_t n)
@@ -226,6 +231,6 @@ void cs_frame_maker_plumbing(const struct cs_frame_maker *m, struct cs_frame *fr
 	for (size_t i = 0; i < n; i++) {
 		python |= frames[i].kind == CS_FRAME_PYTHON || frames[i].plumbing;
 		frames[i].plumbing = frames[i].plumbing || is_plumbing(m, &frames[i], python) ||
-				     is_stub(frames, i);
+				     is_made(frames, n, i);
 	}
 }

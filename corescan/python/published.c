@@ -158,6 +158,14 @@ static void override(const struct published *p, struct cs_py_layout *layout)
 					    p->value[W_interpreter_state_gil_runtime_state]);
 	layout->gil_locked = (int32_t)(p->value[W_interpreter_state_gil_runtime_state_locked] -
 				       p->value[W_interpreter_state_gil_runtime_state]);
+	/* Builds with a GIL have no copies of bytecode, and publish 0. */
+	if (!layout->free_threaded) {
+		layout->code_tlbc = CS_ABSENT;
+		layout->frame_tlbc_index = CS_ABSENT;
+	}
+	/* _PyThreadStateImpl goes on with this behind the thread state, which 3.13.1 made larger. */
+	if (p->minor == 13)
+		layout->tstate_running_loop = layout->tstate_size;
 	layout->source = CS_LAYOUT_PUBLISHED;
 }
 

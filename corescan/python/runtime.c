@@ -248,26 +248,35 @@ static void look_into(const struct cs_scene *scene, bool likely, struct cs_py_fo
 	}
 }
 
+static bool runs(const struct cs_scene *scene, const struct cs_py_found *found)
+{
+	struct cs_py py;
+
+	cs_py_open(scene, found, &py);
+	return py.first_interp != 0;
+}
+
+static bool any_runs(const struct cs_scene *scene, const struct cs_py_found *found, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (runs(scene, &found[i]))
+			return true;
+	return false;
+}
+
 /** A copy that was loaded beside the one in use (Debian's program and its libpython) has never run. */
 static void drop_unused(const struct cs_scene *scene, struct cs_py_found *found, size_t *n)
 {
-	size_t kept = 0, running = 0;
-	bool *runs = calloc(*n + 1, sizeof(*runs));
+	size_t kept = 0;
 
-	if (!runs)
+	if (!any_runs(scene, found, *n)) {
+		*n = CS_MIN(*n, (size_t)1);
 		return;
-	for (size_t i = 0; i < *n; i++) {
-		struct cs_py py;
-
-		cs_py_open(scene, &found[i], &py);
-		runs[i] = py.first_interp != 0;
-		running += runs[i];
 	}
 	for (size_t i = 0; i < *n; i++)
-		if (runs[i] || !running)
+		if (runs(scene, &found[i]))
 			found[kept++] = found[i];
-	*n = running ? kept : CS_MIN(kept, (size_t)1);
-	free(runs);
+	*n = kept;
 }
 
 struct cs_error *cs_py_runtimes_find(const struct cs_scene *scene, struct cs_py_found *found,
@@ -276,11 +285,11 @@ struct cs_error *cs_py_runtimes_find(const struct cs_scene *scene, struct cs_py_
 	size_t n = 0;
 
 	look_into(scene, true, found, max, &n);
-	if (!n && smells_of_python(scene)) {
+	if (!any_runs(scene, found, n) && smells_of_python(scene))
 		look_into(scene, false, found, max, &n);
-		if (!n)
-			CS_TRY(cs_py_search(scene, found, max, &n));
-	}
+	/* A copy that has never run must not hide the one that did and whose file is missing. */
+	if (!any_runs(scene, found, n))
+		CS_TRY(cs_py_search(scene, found, max, &n));
 	drop_unused(scene, found, &n);
 	*n_ret = n;
 	return NULL;

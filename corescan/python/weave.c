@@ -131,6 +131,7 @@ struct weaver {
 	size_t *loops; /* native frames that are calls of the loop by their pc; owned */
 	size_t n_loops;
 	const struct cs_py_strand *strands;
+	bool lost; /* the frame written last is a Python one without a place */
 	struct cs_weave *ret;
 };
 
@@ -308,8 +309,11 @@ static struct cs_error *put_gap(struct weaver *w, const char *text)
 
 static struct cs_error *put_run(struct weaver *w, const struct placed *p)
 {
-	if (p->native == NOWHERE && p->run->n)
-		CS_TRY(put_gap(w, "the native frame that runs these Python frames was not found"));
+	if (!p->run->n)
+		return NULL;
+	if (p->native == NOWHERE && !w->lost)
+		CS_TRY(put_gap(w, "the native frames that run these Python frames were not found"));
+	w->lost = p->native == NOWHERE;
 	for (size_t i = 0; i < p->run->n; i++) {
 		struct cs_woven item = {.kind = CS_WOVEN_PYTHON,
 					.entry = i + 1 == p->run->n,
@@ -345,8 +349,10 @@ static struct cs_error *write_all(struct weaver *w)
 			loop |= w->placed[next].native == i;
 			CS_TRY(put_run(w, &w->placed[next]));
 		}
-		if (i < n)
-			CS_TRY(put(w, loop ? CS_WOVEN_LOOP : CS_WOVEN_NATIVE, i));
+		if (i == n)
+			break;
+		w->lost = false;
+		CS_TRY(put(w, loop ? CS_WOVEN_LOOP : CS_WOVEN_NATIVE, i));
 	}
 	return NULL;
 }
