@@ -127,11 +127,10 @@ static void put_plain(const struct text *t)
 		put_repr(t, t->tuple);
 }
 
+/** 0: not set. What is set but not readable is shown so. */
 static uint64_t field(const struct text *t, int32_t offset)
 {
-	uint64_t v = t->value ? cs_py_get(t->py, t->value, offset) : 0;
-
-	return v && cs_py_type(t->py, v) ? v : 0;
+	return t->value ? cs_py_get(t->py, t->value, offset) : 0;
 }
 
 /** "[Errno 2] No such file or directory: 'x' -> 'y'" */

@@ -23,7 +23,7 @@ struct raised {
 struct reader {
 	struct cs_py_process *p;
 	const struct cs_py *py;
-	const struct cs_py_state *state;
+	const struct cs_py_state *state; /* NULL: what no thread has */
 	struct cs_py_exceptions *ret;
 	uint64_t steps; /* traceback entries of all exceptions that may still be looked at
 			 */
@@ -184,6 +184,11 @@ static struct cs_error *read_notes(const struct reader *r, uint64_t value,
 	return NULL;
 }
 
+static int32_t tid_of(const struct reader *r)
+{
+	return r->state ? r->state->tid : 0;
+}
+
 static bool may_read(const struct reader *r)
 {
 	return r->left && r->total;
@@ -215,7 +220,7 @@ static struct cs_error *read_link(struct reader *r, uint64_t value, int32_t fiel
 		return NULL;
 	if (!may_read(r)) {
 		cs_diag(r->py->scene->diags, CS_SEVERITY_NOTE, "python",
-			"exceptions-limit", r->state->tid,
+			"exceptions-limit", tid_of(r),
 			"not all exceptions of this thread were read");
 		return NULL;
 	}
@@ -239,7 +244,7 @@ static struct cs_error *read_chain(struct reader *r, const struct raised *raised
 
 	r->left--;
 	r->total--;
-	ret->tid = r->state->tid;
+	ret->tid = tid_of(r);
 	ret->language = "python";
 	ret->type = cs_py_exception_type(py, raised->type);
 	ret->message = cs_py_exception_message(py, raised->type, value);
@@ -259,12 +264,21 @@ static struct cs_error *read_chain(struct reader *r, const struct raised *raised
 
 /* ---- all of one thread ---- */
 
-/** A pointer to an object that is not None; 0 for all else. */
-static uint64_t object_at(const struct cs_py *py, uint64_t base, int32_t field)
+/** A pointer to an object that is not None; 0 for all else, of which only what is
+ * unreadable is told. */
+static uint64_t object_at(const struct reader *r, uint64_t base, int32_t field)
 {
-	uint64_t v = cs_py_get(py, base, field);
+	uint64_t v = cs_py_get(r->py, base, field);
 
-	return v && cs_py_type(py, v) && !cs_py_is_none(py, v) ? v : 0;
+	if (!v || cs_py_is_none(r->py, v))
+		return 0;
+	if (cs_py_type(r->py, v))
+		return v;
+	cs_diag(r->py->scene->diags, CS_SEVERITY_WARNING, "python",
+		"exception-unreadable", tid_of(r),
+		"an exception of this thread, at 0x%llx, cannot be read",
+		(unsigned long long)v);
+	return 0;
 }
 
 /** False where there is no exception at all: no type, or one that is none of an
@@ -293,23 +307,23 @@ static struct cs_error *read_pending(struct reader *r)
 	struct raised raised = {0};
 
 	if (l->tstate_current_exception != CS_ABSENT) {
-		raised.value = object_at(r->py, tstate, l->tstate_current_exception);
+		raised.value = object_at(r, tstate, l->tstate_current_exception);
 	} else {
-		raised.type = object_at(r->py, tstate, l->tstate_curexc_type);
-		raised.value = object_at(r->py, tstate, l->tstate_curexc_value);
-		raised.traceback = object_at(r->py, tstate, l->tstate_curexc_traceback);
+		raised.type = object_at(r, tstate, l->tstate_curexc_type);
+		raised.value = object_at(r, tstate, l->tstate_curexc_value);
+		raised.traceback = object_at(r, tstate, l->tstate_curexc_traceback);
 	}
 	return add(r, raised, "in-flight");
 }
 
 /** What the stack of handled exceptions has at @item; up to 3.10 in three parts. */
-static struct raised read_item(const struct cs_py *py, uint64_t item)
+static struct raised read_item(const struct reader *r, uint64_t item)
 {
-	const struct cs_py_layout *l = &py->layout;
+	const struct cs_py_layout *l = &r->py->layout;
 
-	return (struct raised){.type = object_at(py, item, l->exc_item_type),
-			       .value = object_at(py, item, l->exc_item_value),
-			       .traceback = object_at(py, item, l->exc_item_traceback)};
+	return (struct raised){.type = object_at(r, item, l->exc_item_type),
+			       .value = object_at(r, item, l->exc_item_value),
+			       .traceback = object_at(r, item, l->exc_item_traceback)};
 }
 
 /**
@@ -324,17 +338,39 @@ static struct cs_error *read_handled(struct reader *r)
 	r->n_seen = 0; /* one that is pending may have the handled one as its context */
 	if (l->tstate_exc_info == CS_ABSENT)
 		return add(r,
-			   (struct raised){
-				   object_at(r->py, tstate, l->tstate_exc_type),
-				   object_at(r->py, tstate, l->tstate_exc_value),
-				   object_at(r->py, tstate, l->tstate_exc_traceback)},
+			   (struct raised){object_at(r, tstate, l->tstate_exc_type),
+					   object_at(r, tstate, l->tstate_exc_value),
+					   object_at(r, tstate, l->tstate_exc_traceback)},
 			   "caught");
 	item = cs_py_get(r->py, tstate, l->tstate_exc_info);
 	for (size_t i = 0; item && i < CS_MAX_PY_TRACEBACK; i++) {
-		CS_TRY(add(r, read_item(r->py, item), "caught"));
+		CS_TRY(add(r, read_item(r, item), "caught"));
 		item = cs_py_get(r->py, item, l->exc_item_previous);
 	}
 	return NULL;
+}
+
+/**
+ * What the interpreter printed last before it went on to its end (CPython:
+ * Python/pythonrun.c, _PyErr_PrintEx); a crash on the way out often has its reason there.
+ */
+static struct cs_error *read_stored(struct reader *r, uint64_t interp)
+{
+	uint64_t sys = cs_py_get(r->py, interp, r->py->layout.interp_sysdict);
+	struct raised raised = {.value = cs_py_dict_get(r->py, sys, "last_exc")};
+
+	if (!raised.value) /* before 3.12 */
+		raised.value = cs_py_dict_get(r->py, sys, "last_value");
+	if (!raised.value || !cs_py_is(r->py, raised.value, CS_PY_EXCEPTION))
+		return NULL;
+	return add(r, raised, "stored");
+}
+
+static void begin(struct reader *r, const struct cs_py_state *state)
+{
+	r->state = state;
+	r->left = CS_MAX_PY_EXCEPTIONS;
+	r->n_seen = 0;
 }
 
 struct cs_error *cs_py_exceptions_read(struct cs_py_process *p,
@@ -344,14 +380,20 @@ struct cs_error *cs_py_exceptions_read(struct cs_py_process *p,
 			   .py = &p->py,
 			   .ret = ret,
 			   .steps = CS_MAX_PY_TRACEBACKS,
-			   .total = CS_MAX_PY_TOTAL_EXCEPTIONS};
+			   .total = CS_MAX_PY_TOTAL_EXCEPTIONS -
+				    CS_MIN(ret->n, CS_MAX_PY_TOTAL_EXCEPTIONS)};
 
 	for (size_t i = 0; i < p->states.n; i++) {
-		r.state = &p->states.v[i];
-		r.left = CS_MAX_PY_EXCEPTIONS;
-		r.n_seen = 0;
+		/* Those of threads that a fork left behind are none of this process. */
+		if (p->model.n_threads && p->states.v[i].thread == CS_PY_NO_THREAD)
+			continue;
+		begin(&r, &p->states.v[i]);
 		CS_TRY(read_pending(&r));
 		CS_TRY(read_handled(&r));
+	}
+	for (size_t i = 0; i < p->interps.n; i++) {
+		begin(&r, NULL);
+		CS_TRY(read_stored(&r, p->interps.v[i].address));
 	}
 	return NULL;
 }

@@ -200,6 +200,15 @@ def test_pending_exception_with_its_traceback(state, pending_library):
     same(wanted, error, "pending")
 
 
+def test_exception_that_ended_the_program(state):
+    """Told, but as what it is: no thread is in it any more."""
+    state.die("uncaught")
+    ((error,),) = state.exceptions("stored").values()
+    same(state.truth["stored"], error, "stored")
+    assert error["tid"] is None
+    assert len(state.report["exception"]) == 1
+
+
 @pytest.mark.parametrize("mode", ["threads", "bare"])
 def test_threads(state, mode):
     state.die(mode)

@@ -326,6 +326,17 @@ def run_pending_frames():
     die(raiser)
 
 
+def run_uncaught():
+    """Nobody handles it; the interpreter has printed it, and dies on its way out."""
+
+    def die():
+        kept = describe(sys.last_value, set())
+        write(stored=kept), os.abort()
+
+    __import__("atexit").register(die)
+    chained()
+
+
 # ---- threads ----
 
 
