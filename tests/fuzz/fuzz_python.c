@@ -11,6 +11,8 @@
  *	    has one, 8 aarch64, 16 the module is called nothing that tells a version
  *	2-3 where an object is, in units of 8 bytes from BASE: it is read as all that can be asked for
  *	4-7 not used
+ *
+ * The first bytes of the first stack are also taken for the name of a native function.
  */
 #include "python/python.h"
 
@@ -27,6 +29,9 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+/* libFuzzer's; not there where seeds are replayed. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) __attribute__((weak));
 
 #define BASE 0x10000000UL
 #define STACK_BYTES 0x800UL
@@ -57,6 +62,7 @@ static void want(bool ok)
 static unsigned minor;
 static bool free_threaded;
 static unsigned flags;
+static uint64_t runtime_size;
 
 const struct cs_core_info *cs_core_info(const struct cs_core *core)
 {
@@ -106,15 +112,6 @@ void cs_elf_head_deinit(struct cs_elf_head *head)
 	(void)head;
 }
 
-static uint64_t runtime_size(void)
-{
-	struct cs_py_layout l;
-
-	return cs_py_layout_table(3U << 24 | minor << 16, free_threaded, EM_X86_64, &l)
-		       ? (uint64_t)CS_MAX(l.runtime_size, 0)
-		       : 0;
-}
-
 bool cs_mod_symbol(struct cs_mod *mod, const char *name, uint64_t *ret, uint64_t *size_ret)
 {
 	const struct {
@@ -122,7 +119,7 @@ bool cs_mod_symbol(struct cs_mod *mod, const char *name, uint64_t *ret, uint64_t
 		bool there;
 		uint64_t address, size;
 	} symbols[] = {
-		{"_PyRuntime", (flags & HAS_RUNTIME) && minor > 6, RUNTIME, runtime_size()},
+		{"_PyRuntime", (flags & HAS_RUNTIME) && minor > 6, RUNTIME, runtime_size},
 		{"_PyThreadState_Current", (flags & HAS_RUNTIME) && minor == 6, RUNTIME + 8, 8},
 		{"interp_head", (flags & HAS_RUNTIME) && minor == 6, RUNTIME, 8},
 		{"Py_Version", (flags & HAS_RUNTIME) && minor > 10, VERSION, 8},
@@ -318,14 +315,31 @@ static void ask_by_table(const struct cs_scene *scene, uint64_t object)
 	ask(&py, object);
 }
 
+/** What native functions are called comes from files that the core chose. */
+static void ask_names(struct cs_arena *arena, const uint8_t *data, size_t size)
+{
+	size_t len = strnlen((const char *)data, CS_MIN(size, (size_t)512));
+	char *name = strndup((const char *)data, len);
+
+	want(name != NULL);
+	check_text(cs_py_cython_name(arena, name));
+	(void)cs_py_cython_same(name, name);
+	if (cs_py_is_eval_loop(name))
+		want(cs_py_is_plumbing(name));
+	free(name);
+}
+
 /* ---- the process ---- */
 
 static void pick_column(uint8_t byte)
 {
 	unsigned column = byte % CS_PY_COLUMNS;
+	struct cs_py_layout l;
 
 	free_threaded = column >= CS_PY_3_13 && (column - CS_PY_3_13) % 2;
 	minor = column < CS_PY_3_13 ? 6 + column : 13 + (column - CS_PY_3_13) / 2;
+	want(cs_py_layout_table(3U << 24 | minor << 16, free_threaded, EM_X86_64, &l));
+	runtime_size = (uint64_t)CS_MAX(l.runtime_size, 0);
 }
 
 static void make_stack(unsigned thread, const struct cs_arch *arch, struct cs_raw_frame *frames,
@@ -411,10 +425,83 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	want(scene.arena && cs_ok(cs_mem_create(fake_cs(target), &scene.mem)));
 	read_process(&scene, object);
 	ask_by_table(&scene, object);
+	ask_names(scene.arena, data + HEADER, size - HEADER);
 	cs_mem_destroy(scene.mem);
 	free(diags.list.v);
 	cs_arena_destroy(scene.arena);
 	cs_modules_destroy(scene.modules);
 	fake_destroy(target);
 	return 0;
+}
+
+/* ---- mutations ---- */
+
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+/** Offset of a word of @data that is not 0, if a few tries find one. */
+static size_t some_word(const uint8_t *data, size_t size, uint32_t *state)
+{
+	size_t at = 0;
+	uint64_t word;
+
+	for (unsigned i = 0; i < 32; i++) {
+		at = HEADER + next_random(state) % ((size - HEADER) / 8) * 8;
+		memcpy(&word, data + at, sizeof(word));
+		if (word)
+			break;
+	}
+	return at;
+}
+
+/** What a word may become: another one, one nearby, a place in memory, a telling number. */
+static uint64_t other_word(const uint8_t *data, size_t size, uint64_t word, uint32_t *state)
+{
+	static const uint64_t telling[] = {0, 1, 2, 3, 0xff, 1UL << 31, 1UL << 32, 1UL << 63, UINT64_MAX};
+	uint64_t other;
+
+	memcpy(&other, data + some_word(data, size, state), sizeof(other));
+	switch (next_random(state) % 6) {
+	case 0:
+		return other;
+	case 1:
+		return word + 8;
+	case 2:
+		return word - 1;
+	case 3:
+		return BASE + next_random(state) % size / 8 * 8;
+	case 4:
+		return word ^ 1UL << next_random(state) % 64;
+	default:
+		return telling[next_random(state) % CS_COUNT(telling)];
+	}
+}
+
+/**
+ * Memory is made of words, most of them pointers: half of the time some of those that are not 0 change as
+ * such. Other mutations are libFuzzer's own.
+ */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	uint32_t state = seed;
+
+	if (size < HEADER + 64 || next_random(&state) % 2)
+		return LLVMFuzzerMutate(data, size, max_size);
+	for (unsigned n = 1 + next_random(&state) % 4; n--;) {
+		size_t at = some_word(data, size, &state);
+		uint64_t word;
+
+		memcpy(&word, data + at, sizeof(word));
+		word = other_word(data, size, word, &state);
+		memcpy(data + at, &word, sizeof(word));
+	}
+	if (next_random(&state) % 8 == 0) {
+		uint16_t object = (uint16_t)(next_random(&state) % (size / 8));
+
+		memcpy(data + 2, &object, sizeof(object));
+	}
+	return size;
 }

@@ -561,6 +561,14 @@ def process(column: str) -> Process:
     return p
 
 
+NAMES = (
+    b"__pyx_pw_3pkg_5model_7Encoder_3forward",
+    b"__pyx_Upw_3pkg_5sub_x_5model_39berfunktion_xje",
+    b"__pyx_fuse_1__pyx_pf_5model_6f.cold",
+    b"_PyEval_EvalFrameDefault.cold",
+)
+
+
 def seed(p: Process, flags: int, asked: int) -> bytes:
     return struct.pack("<BBHI", p.column, flags, (asked - BASE) // 8, 0) + bytes(p.memory)
 
@@ -569,6 +577,7 @@ def seeds() -> list[bytes]:
     result = []
     for i, column in enumerate(COLUMNS):
         p = process(column)
+        p.write(BASE, NAMES[i % len(NAMES)] + b"\0")
         asked = p.dict({p.str("k"): p.tuple(p.int(1), p.list(p.str("x")))})
         result.append(seed(p, HAS_RUNTIME | HAS_TYPES | HAS_LOOP, asked))
         # By shape alone; and with what a stripped, nameless file would tell.
