@@ -426,12 +426,12 @@ static const char *phase_of(const struct cs_py *py)
 	uint64_t finalizing = 0;
 	uint32_t initialized = 0;
 
-	/* 3.6 sets its flag before the first interpreter is made, so there is no
-	 * interpreter without. */
-	if (py->layout.minor < 7)
-		return static_u64(py, "_Py_Finalizing", &finalizing) && finalizing
-			       ? "finalizing"
-			       : "running";
+	/* 3.6 sets its flag before the first interpreter is made, so none is without. */
+	if (py->layout.minor < 7) {
+		if (!static_u64(py, "_Py_Finalizing", &finalizing))
+			return NULL;
+		return finalizing ? "finalizing" : "running";
+	}
 	if (cs_py_get(py, py->runtime, py->layout.runtime_finalizing))
 		return "finalizing";
 	if (!cs_py_u32(py, py->runtime, py->layout.runtime_initialized, &initialized))
