@@ -124,6 +124,15 @@ def table(done):
     yield f"{equal} of {total} frames, {len(done)} cores, {bad} with something wrong"
 
 
+def chosen(args):
+    """The interpreters and programs that the options ask for."""
+    pythons = recipes.installed() + (fetch.interpreters() if args.newer else [])
+    if args.python:
+        pythons = [p for p in pythons if p.name.startswith(tuple(args.python.split(",")))]
+    wanted = args.program.split(",") if args.program else []
+    return pythons, [p for p in recipes.ALL if not wanted or p.name in wanted]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--corescan", type=pathlib.Path, default=ROOT / "build/bin/corescan")
@@ -135,17 +144,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--keep", type=pathlib.Path, help="keep the cores that show a problem here")
     args = parser.parse_args()
-    pythons = recipes.installed() + (fetch.interpreters() if args.newer else [])
-    if args.python:
-        pythons = [p for p in pythons if p.name.startswith(tuple(args.python.split(",")))]
-    wanted = args.program.split(",") if args.program else []
-    programs = [p for p in recipes.ALL if not wanted or p.name in wanted]
+    pythons, programs = chosen(args)
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="matrix-") as temporary:
         folder = pathlib.Path(tempfile.mkdtemp(dir=args.keep) if args.keep else temporary)
         prepare(pythons, programs, folder)
-        todo = cells(pythons, programs, args.how.split(","), args.all or bool(wanted))
+        todo = cells(pythons, programs, args.how.split(","), args.all or bool(args.program))
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             run = [pool.submit(c.run, args.corescan, folder, bool(args.keep)) for c in todo]
             done = [future.result() for future in run]

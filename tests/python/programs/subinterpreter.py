@@ -34,7 +34,7 @@ outer()
 DIES = """
     sys.path.insert(0, {here!r}); import truth; saved = json.load(open({outer!r}))
     others = {{int(ident): frames for ident, frames in saved["others"].items()}}
-    truth.record(sys._getframe(), outer=saved["frames"], more=others), truth.end()
+    truth.record(sys._getframe(), outer=saved["frames"], more=others, interpreter=True), truth.end()
 """
 PARKS = """
     def chain(frame):
