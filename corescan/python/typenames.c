@@ -34,15 +34,32 @@ uint64_t cs_py_singleton(const struct cs_py *py, uint64_t known, const char *nam
 	return known ? known : cs_py_builtin(py, name);
 }
 
+static void learn_from(struct cs_py *py, struct cs_py_dict_iter *it)
+{
+	uint64_t key, value;
+
+	while ((!py->none || !py->true_object || !py->false_object) &&
+	       cs_py_dict_next(it, &key, &value)) {
+		if (!py->none && cs_py_str_is(py, key, "None"))
+			py->none = value;
+		else if (!py->true_object && cs_py_str_is(py, key, "True"))
+			py->true_object = value;
+		else if (!py->false_object && cs_py_str_is(py, key, "False"))
+			py->false_object = value;
+	}
+}
+
 void cs_py_learn(struct cs_py *py)
 {
-	py->none = cs_py_singleton(py, py->none, "None");
-	py->true_object = cs_py_singleton(py, py->true_object, "True");
-	py->false_object = cs_py_singleton(py, py->false_object, "False");
-	if (!py->type_none && py->none)
-		py->type_none = cs_py_type(py, py->none);
+	uint64_t builtins = cs_py_get(py, py->first_interp, py->layout.interp_builtins);
+	struct cs_py_dict_iter it;
+
 	if (!py->names)
 		py->names = cs_arena_alloc(py->arena, sizeof(*py->names));
+	if (builtins && cs_py_dict_begin(py, builtins, &it))
+		learn_from(py, &it);
+	if (!py->type_none && py->none)
+		py->type_none = cs_py_type(py, py->none);
 }
 
 const char *cs_py_name_in(const struct cs_py *py, uint64_t dict, uint64_t object)
