@@ -305,25 +305,35 @@ void cs_py_await_deinit(struct cs_py_await *await)
 	*await = (struct cs_py_await){0};
 }
 
-/** What @object is a mere wrapper of; 0: it is something of its own. All keep it in their first field. */
+/** What @object has in its first field. */
+static uint64_t first_field(const struct cs_py_asyncio *a, uint64_t object)
+{
+	uint64_t inner = cs_py_get(a->py, object, a->py->layout.object_size);
+
+	return cs_py_type(a->py, inner) ? inner : 0;
+}
+
+/**
+ * What @object is a mere wrapper of; 0: it is something of its own. All wrappers have it in their first
+ * field. A type without a readable name must prove itself by what it holds.
+ */
 static uint64_t wrapped(const struct cs_py_asyncio *a, uint64_t object)
 {
-	static const char *const names[] = {"FutureIter", "coroutine_wrapper", "async_generator_asend",
-					    "async_generator_athrow", "anext_awaitable"};
+	static const char *const names[] = {"FutureIter", "coroutine_wrapper",
+					    "async_generator_asend", "async_generator_athrow",
+					    "anext_awaitable"};
 	const char *name = cs_py_type_name(a->py, cs_py_type(a->py, object));
-	uint64_t inner;
+	uint64_t inner = first_field(a, object), innermost = inner;
 	struct cs_py_frame frame;
 	struct cs_py_future future;
 
-	if (name && !is_one_of(name, names, CS_COUNT(names)))
-		return 0;
-	inner = cs_py_get(a->py, object, a->py->layout.object_size);
-	if (!inner || !cs_py_type(a->py, inner))
-		return 0;
-	/* A type without a readable name must prove itself by what it holds. */
-	if (!name && !generator_frame(a, inner, &frame) && !cs_py_future_read(a, inner, &future))
-		return 0;
-	return inner;
+	if (name)
+		return is_one_of(name, names, CS_COUNT(names)) ? inner : 0;
+	for (int i = 0; i < 2 && innermost; i++, innermost = first_field(a, innermost))
+		if (generator_frame(a, innermost, &frame) ||
+		    cs_py_future_read(a, innermost, &future))
+			return inner;
+	return 0;
 }
 
 /** The frames from the one of a running coroutine on inwards, as far as they are coroutines' again. */
@@ -350,33 +360,57 @@ static struct cs_error *add_running(const struct cs_py_asyncio *a, uint64_t fram
 	return NULL;
 }
 
-struct cs_error *cs_py_await_read(const struct cs_py_asyncio *a, uint64_t coro, struct cs_py_await *ret)
+static const char *broken_at(const struct cs_py *py, const char *what, uint64_t at)
+{
+	const char *text = cs_arena_printf(py->arena, "%s at 0x%llx cannot be read", what,
+					   (unsigned long long)at);
+
+	return text ? text : what;
+}
+
+/** The next object after suspended frame @frame; 0: there is none, or @broken says why not. */
+static uint64_t next_object(const struct cs_py *py, enum activity activity, uint64_t frame,
+			    const char **broken)
+{
+	uint64_t next = activity == AWAITING ? awaited_object(py, frame) : 0;
+
+	if (activity == AWAITING && !next)
+		*broken = broken_at(py, "what is awaited by the frame", frame);
+	return next;
+}
+
+struct cs_error *cs_py_await_read(const struct cs_py_asyncio *a, uint64_t coro,
+				  struct cs_py_await *ret)
 {
 	uint64_t at = coro;
 
 	*ret = (struct cs_py_await){0};
+	if (!coro || !cs_py_type(a->py, coro))
+		ret->broken = broken_at(a->py, "the coroutine", coro);
 	/* Every second one may be a wrapper. */
-	for (size_t n = 0; at && n < 2 * CS_MAX_PY_TASK_FRAMES; n++) {
+	for (size_t n = 0; at && !ret->broken; n++) {
 		struct cs_py_frame frame;
 		uint64_t inner;
 
 		if (generator_frame(a, at, &frame)) {
 			enum activity activity = activity_of(a->py, at, frame.address);
 
-			if (activity == FINISHED || ret->frames.n >= CS_MAX_PY_TASK_FRAMES)
+			if (activity == FINISHED)
 				return NULL;
 			CS_TRY(CS_PUSH(&ret->frames, frame, CS_MAX_PY_TASK_FRAMES, "coroutines"));
 			if (activity == RUNNING)
 				return add_running(a, frame.address, ret);
-			at = activity == AWAITING ? awaited_object(a->py, frame.address) : 0;
-			continue;
+			at = next_object(a->py, activity, frame.address, &ret->broken);
+		} else {
+			inner = wrapped(a, at);
+			if (!inner) {
+				ret->last = at;
+				return NULL;
+			}
+			at = inner;
 		}
-		inner = wrapped(a, at);
-		if (!inner) {
-			ret->last = at;
-			return NULL;
-		}
-		at = inner;
+		if (ret->frames.n >= CS_MAX_PY_TASK_FRAMES || n >= 2 * CS_MAX_PY_TASK_FRAMES)
+			ret->broken = "more coroutines than are looked at";
 	}
 	return NULL;
 }
@@ -509,7 +543,7 @@ static const char *task_text(const struct cs_py_asyncio *a, const struct cs_py_f
 const char *cs_py_await_text(const struct cs_py_asyncio *a, const struct cs_py_await *await,
 			     uint64_t waiter, uint64_t *task_ret)
 {
-	const char *text = NULL;
+	const char *text = NULL, *type;
 	struct cs_py_future f;
 	uint64_t object = waiter ? waiter : await->last;
 	bool future = object && cs_py_future_read(a, object, &f);
@@ -521,14 +555,16 @@ const char *cs_py_await_text(const struct cs_py_asyncio *a, const struct cs_py_a
 		*task_ret = object;
 		return task_text(a, &f);
 	}
-	if (future)
+	if (future && cs_py_type(a->py, object) != a->c_future)
 		text = gather_text(a, object, task_ret);
 	if (!text)
 		text = library_text(a->py, await);
-	if (!text && future)
-		text = cs_arena_printf(a->py->arena, "%s %s",
-				       cs_py_short_name(a->py, cs_py_type(a->py, object)),
-				       f.pending ? "pending" : "done");
+	if (!text && future) {
+		type = cs_py_type(a->py, object) == a->c_future
+			       ? "Future"
+			       : cs_py_short_name(a->py, cs_py_type(a->py, object));
+		text = cs_arena_printf(a->py->arena, "%s %s", type, f.pending ? "pending" : "done");
+	}
 	if (!text && object)
 		text = cs_py_type_full_name(a->py, cs_py_type(a->py, object));
 	return text;

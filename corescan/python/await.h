@@ -41,6 +41,7 @@ const char *cs_py_coroutine_name(const struct cs_py_asyncio *a, uint64_t coro);
 struct cs_py_await {
 	CS_VEC(struct cs_py_frame) frames; /* outermost first; owned */
 	uint64_t last; /* what the innermost frame waits for, no coroutine itself; 0: not known */
+	const char *broken; /* why inner frames are missing; NULL: none */
 	bool running;  /* it is not suspended: the frames are those on the thread's stack */
 	int32_t tid;   /* of the thread that runs it; 0: none, or not known */
 };

@@ -41,7 +41,7 @@ struct reader {
 	const struct cs_py *py;
 	struct cs_py_greenlets *ret;
 	uint64_t types[MAX_TYPES];
-	size_t n_types;
+	size_t n_types, n_roots; /* the roots come first: greenlet.greenlet itself */
 	uint64_t table[4 * MAX_TYPES]; /* the types again, hashed; 0: free */
 	struct stack *stacks;          /* owned; one a thread */
 	size_t n_stacks;
@@ -100,6 +100,7 @@ static void find_types(struct reader *r)
 				add_type(r, cs_py_dict_get(r->py, dict, "greenlet"));
 		}
 	}
+	r->n_roots = r->n_types;
 	/* The list grows while it is gone through. */
 	for (size_t i = 0; i < r->n_types; i++) {
 		uint64_t dict = cs_py_get(r->py, r->types[i], l->type_subclasses), key, weak;
@@ -336,6 +337,14 @@ static int32_t thread_of_stack(const struct reader *r, uint64_t addr)
 
 /* ---- all of them ---- */
 
+static bool is_root(const struct reader *r, uint64_t type)
+{
+	for (size_t i = 0; i < r->n_roots; i++)
+		if (r->types[i] == type)
+			return true;
+	return false;
+}
+
 /** Freed memory keeps its type, with no references; what is no object has a pointer there, or anything. */
 static bool has_references(const struct cs_py *py, uint64_t object)
 {
@@ -363,6 +372,9 @@ static struct cs_error *look_at(struct reader *r, uint64_t object, uint64_t type
 		return NULL;
 	}
 	g.name = cs_py_type_full_name(r->py, type);
+	/* The name of a static type is in the file of its module, which may be missing. */
+	if (!g.name && is_root(r, type))
+		g.name = "greenlet.greenlet";
 	g.state = s.stop ? "suspended" : "not started";
 	if (s.stop) {
 		g.tid = thread_of_stack(r, s.stop == MAIN_STOP ? s.start : s.stop);

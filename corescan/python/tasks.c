@@ -355,10 +355,25 @@ static void unite(struct reader *r)
 
 /* ---- the model ---- */
 
+/** True if @loop runs in the thread of @state, as the C module has written down. */
+static bool runs_in(const struct cs_py *py, const struct cs_py_state *state, uint64_t loop)
+{
+	const struct cs_py_layout *l = &py->layout;
+	/* In 3.13 it is the first word behind what all thread states have, whose size is published. */
+	int32_t at = l->minor == 13 ? l->tstate_size : l->tstate_running_loop;
+	uint64_t dict, value;
+
+	if (at != CS_ABSENT)
+		return cs_py_get(py, state->address, at) == loop;
+	/* 3.7 to 3.12: in the thread's dict, up to 3.11 within an object of its own. */
+	dict = cs_py_get(py, state->address, l->tstate_dict);
+	value = dict ? cs_py_dict_get(py, dict, "__asyncio_running_event_loop__") : 0;
+	return value && (value == loop || cs_py_get(py, value, l->object_size) == loop);
+}
+
 /** The thread that runs @loop; 0: not known. */
 static int32_t thread_of_loop(const struct reader *r, uint64_t loop)
 {
-	int32_t running = r->py->layout.tstate_running_loop;
 	uint64_t ident = loop ? cs_py_attribute(r->py, loop, "_thread_id") : 0;
 	int64_t id;
 
@@ -367,9 +382,8 @@ static int32_t thread_of_loop(const struct reader *r, uint64_t loop)
 	for (size_t i = 0; loop && i < r->p->states.n; i++) {
 		const struct cs_py_state *s = &r->p->states.v[i];
 
-		if (s->interp == r->interp &&
-		    ((id && s->thread_id == (uint64_t)id) ||
-		     (running != CS_ABSENT && cs_py_get(r->py, s->address, running) == loop)))
+		if (s->interp == r->interp && ((id && s->thread_id == (uint64_t)id) ||
+					       (!id && runs_in(r->py, s, loop))))
 			return s->tid;
 	}
 	return 0;
@@ -409,6 +423,7 @@ static struct cs_error *write_task(const struct reader *r, const struct found *f
 
 	CS_TRY(cs_py_await_read(&r->a, f->coro, &await));
 	CS_TRY(write_frames(r, &await, &t));
+	t.broken = await.broken;
 	running = found->running || await.running;
 	t.name = cs_py_task_name(&r->a, f);
 	t.coroutine = cs_py_coroutine_name(&r->a, f->coro);

@@ -139,6 +139,7 @@ static json_t *task_json(struct cs_json *j, const struct cs_python_task *task)
 	set_address(j, o, "loop", task->loop);
 	cs_json_set_text(j, o, "awaits", task->awaits);
 	set_address(j, o, "awaits_task", task->awaits_task);
+	cs_json_set_text(j, o, "broken", task->broken);
 	cs_json_set_frames(j, o, "frames", task->frames, task->n_frames);
 	return o;
 }

@@ -276,6 +276,7 @@ static struct cs_error *put_tasks(struct cs_text *t, const struct cs_analysis *a
 			.awaits_task = task->awaits_task,
 			.tid = task->tid,
 			.address = task->address,
+			.broken = task->broken,
 			.frames = task->frames,
 			.n_frames = task->n_frames,
 		};

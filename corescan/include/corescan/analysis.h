@@ -316,6 +316,7 @@ struct cs_python_task {
 	size_t n_frames;
 	const char *awaits;      /* what the innermost frame waits for: "<Future pending>"; NULL: not known */
 	uint64_t awaits_task;    /* address of the task that it waits for; 0: not a task */
+	const char *broken;      /* why inner frames are missing; NULL: none */
 };
 
 /** A greenlet that is not running now. */
