@@ -210,7 +210,9 @@ static void put_frame(struct cs_text *t, const struct walk *w, const struct cs_f
 		snprintf(number, sizeof(number), "#%" PRIu64, w->number);
 	else if (f->kind == CS_FRAME_PYTHON)
 		snprintf(number, sizeof(number), "py");
-	cs_text_style(t, marked ? CS_STYLE_STRONG : CS_STYLE_DIM);
+	cs_text_style(t, marked                       ? CS_STYLE_STRONG
+			 : f->kind == CS_FRAME_PYTHON ? CS_STYLE_PYTHON
+						      : CS_STYLE_DIM);
 	cs_text_printf(t, "%s%-*s  ", marked ? "> " : "  ", w->digits + 1, number);
 	cs_text_plain(t);
 	if (t->options->all && f->kind != CS_FRAME_GAP)

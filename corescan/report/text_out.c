@@ -204,7 +204,7 @@ void cs_text_style(struct cs_text *t, enum cs_style style)
 	static const char *const codes[] = {
 		[CS_STYLE_BAD] = "\033[1;31m", [CS_STYLE_HEAD] = "\033[1m",
 		[CS_STYLE_DIM] = "\033[2m",    [CS_STYLE_STRONG] = "\033[1m",
-		[CS_STYLE_DOUBT] = "\033[33m",
+		[CS_STYLE_DOUBT] = "\033[33m", [CS_STYLE_PYTHON] = "\033[36m",
 	};
 
 	put_code(t, codes[style]);

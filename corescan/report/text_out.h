@@ -17,7 +17,8 @@ enum cs_style {
 	CS_STYLE_HEAD,
 	CS_STYLE_DIM,
 	CS_STYLE_STRONG,
-	CS_STYLE_DOUBT
+	CS_STYLE_DOUBT,
+	CS_STYLE_PYTHON
 };
 
 struct cs_text {

@@ -12,6 +12,8 @@
 
 #define DEFAULT_GROUPS 6
 #define DEFAULT_HEAD 8
+#define PYTHON_HEAD 16  /* of a thread that runs Python */
+#define LEADING_HEAD 40 /* of the main thread, and of the one that holds the GIL */
 #define DEFAULT_TAIL 2
 #define ALL_GROUPS_HEAD 40 /* with --threads */
 #define ALL_GROUPS_TAIL 8
@@ -340,8 +342,11 @@ static size_t count_other(const struct cs_analysis *a, const struct table *table
 static void put_group(struct cs_text *t, const struct cs_analysis *a,
 		      const struct members *m, bool every)
 {
+	static const size_t heads[] = {[NATIVE] = DEFAULT_HEAD,
+				       [PYTHON] = PYTHON_HEAD,
+				       [LEADING] = LEADING_HEAD};
 	struct cs_frames_view view = {
-		.head = every ? ALL_GROUPS_HEAD : DEFAULT_HEAD,
+		.head = every ? ALL_GROUPS_HEAD : heads[m->interest],
 		.tail = every ? ALL_GROUPS_TAIL : DEFAULT_TAIL,
 		.marked = CS_NO_FRAME,
 		.broken = m->broken,
