@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """corescan beside its peers on the same cores, in turn: wall time, CPU time, peak memory, frames.
 
-    bench.py [--corescan PROGRAM] [--runs 5] [--only threads,torch,heap] [--cache DIR] [--json]
+    bench.py [--corescan PROGRAM] [--runs 5] [--only threads,torch,heap,python] [--cache DIR] [--json]
 
 Each command runs once unmeasured (warm cache), then RUNS times; the commands of one core take
 turns, so that a slow minute of the machine hits all of them. Medians are printed, and the ratios
@@ -85,8 +85,8 @@ class Stopwatch:
             return float(wall), float(cpu), int(rss), out.read().decode(errors="replace")
 
 
-def frames_of(thread):
-    """Native frames of one thread of a report, each fold counted as often as it stands for."""
+def frames_of(thread, python=False):
+    """Native or Python frames of one thread, each fold counted as often as it stands for."""
     total = left = 0
     times = 1
     for frame in thread["frames"]:
@@ -94,7 +94,8 @@ def frames_of(thread):
             fold = frame.get("repeat")
             left, times = (fold["period"], fold["count"]) if fold else (1, 1)
         left -= 1
-        total += times if frame["kind"] not in ("inline", "python") else 0
+        wanted = (frame["kind"] == "python") == python and frame["kind"] != "inline"
+        total += times if wanted else 0
     return total
 
 
@@ -106,22 +107,22 @@ def frames_printed(tool, text):
     return sum(1 for line in text.splitlines() if line.lstrip().startswith(marks))
 
 
-def commands(corescan, core, program):
+def commands(corescan, core, program, native):
     found = {"corescan": [str(corescan), "--json", str(core)]}
     if shutil.which("eu-stack"):
         found["eu-stack"] = ["eu-stack", "--core", str(core), "--executable", str(program)]
     if shutil.which("pystack") and "python" in str(program):  # it refuses all others
-        found["pystack"] = ["pystack", "core", "--native-all", str(core), str(program)]
+        found["pystack"] = ["pystack", "core", native, str(core), str(program)]
     if shutil.which("gdb"):
         every = "thread apply all bt"
         found["gdb"] = ["gdb", "-nx", "-batch", "-ex", every, str(program), str(core)]
     return found
 
 
-def compare(args, core, program, runs, peers=True):
+def compare(args, core, program, runs, peers=True, native="--native-all"):
     """{tool: {wall, cpu, rss_kib, frames}}, medians; corescan's time is that of its text report."""
     watch = Stopwatch(args.cache)
-    todo = commands(args.corescan, core, program)
+    todo = commands(args.corescan, core, program, native)
     if not peers:
         todo = {"corescan": todo["corescan"]}
     counts = {tool: frames_printed(tool, watch.run(command)[3]) for tool, command in todo.items()}
@@ -199,7 +200,51 @@ def bench_heap(args):
     return result, bars
 
 
-PARTS = {"threads": bench_threads, "torch": bench_torch, "heap": bench_heap}
+def bench_deep(args, version, python, *mixed):
+    """200,000 Python frames in one thread; mixed: none of them can be folded."""
+    what = " ".join((f"Python {version}, 200,000 frames", *mixed))
+    program = [python, HERE / "programs/deep.py", "200000", *mixed]
+    core = make_core(program, args.cache, "-".join(("deep", version, *mixed)) + ".core")
+    result = compare(args, core, python, args.runs, peers=False)
+    row = result["corescan"]
+    bars = [
+        (f"{what}: seconds", row["wall"], 2),
+        (f"{what}: peak memory, MiB", row["rss_kib"] / 1024, 100),
+    ]
+    if not mixed:  # of those that fold, all are told
+        text = Stopwatch(args.cache).run([str(args.corescan), "--json", str(core)])[3]
+        row["frames"] = sum(frames_of(t, True) for t in json.loads(text)["threads"])
+        bars.append((f"{what}: frames left out", max(200001 - row["frames"], 0), 0))
+    core.unlink()  # more than a gigabyte of stack
+    return {what: result}, bars
+
+
+def bench_python(args):
+    """One evaluation loop runs all the calls from 3.11 on; before, each has its own."""
+    pythons = {}
+    for version, path in cores.pythons():
+        pythons.setdefault(".".join(version.split(".")[:2]), path)
+    tables, bars = {}, []
+    for version in ("3.8", "3.11", "3.12", "3.13"):
+        for mixed in ((), ("mixed",)):
+            if version in pythons:
+                more, more_bars = bench_deep(args, version, pythons[version], *mixed)
+                tables.update(more)
+                bars += more_bars
+    program = [args.python, HERE / "programs/crowd.py", "500"]
+    core = make_core(program, args.cache, "crowd-500.core")
+    result = compare(args, core, os.path.realpath(args.python), args.runs, native="--native")
+    tables["500 Python threads"] = result
+    bars.append(("500 Python threads: corescan / pystack --native", ratio(result, "pystack"), 0.1))
+    return tables, bars
+
+
+PARTS = {
+    "threads": bench_threads,
+    "torch": bench_torch,
+    "heap": bench_heap,
+    "python": bench_python,
+}
 
 
 def show(tables, bars):

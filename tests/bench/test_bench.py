@@ -35,7 +35,7 @@ def bench(part, tmp_path):
     return json.loads(run.stdout)
 
 
-@pytest.mark.parametrize("part", ["threads", "torch", "heap"])
+@pytest.mark.parametrize("part", ["threads", "torch", "heap", "python"])
 def test_bench(part, tmp_path):
     result = bench(part, tmp_path)
     assert result["bars"]
