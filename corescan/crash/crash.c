@@ -19,18 +19,35 @@ const char *cs_frame_name(const struct cs_frame *frame)
 	return frame->short_name ? frame->short_name : frame->function;
 }
 
+/** True if @f has no name and lies in the module whose other functions carry Python calls here. */
+static bool is_nameless_interpreter(const struct cs_incident *in, const struct cs_frame *f)
+{
+	if (f->kind != CS_FRAME_NATIVE || !f->module || (f->function && !f->nearest))
+		return false;
+	for (size_t i = 0; i < in->n_frames; i++)
+		if (in->frames[i].plumbing && in->frames[i].module)
+			return in->frames[i].module == f->module;
+	return false;
+}
+
 /**
  * The first frame from @skip on that can be to blame: no signal's, and none of those that only carry
  * Python calls, unless it is the very place.
  */
 static size_t blamed(const struct cs_incident *in, size_t skip)
 {
-	size_t i = skip;
+	size_t i = skip, python;
 
 	while (i < in->n_frames && (in->frames[i].kind == CS_FRAME_SIGNAL ||
 				    (in->frames[i].plumbing && i)))
 		i++;
-	return i;
+	/* A stripped interpreter: who called its nameless os.abort() says more. */
+	for (python = i; i && python < in->n_frames; python++)
+		if (!in->frames[python].plumbing &&
+		    !is_nameless_interpreter(in, &in->frames[python]))
+			break;
+	return python < in->n_frames && in->frames[python].kind == CS_FRAME_PYTHON ? python
+										   : i;
 }
 
 const struct cs_frame *cs_incident_frame(const struct cs_incident *in, size_t skip)
