@@ -14,11 +14,13 @@
 
 #define DEFAULT_EXCEPTIONS 3
 #define DEFAULT_TIDS 6
-#define CHAIN_TAIL 3 /* latest exceptions of a chain that are shown, besides the first   \
+#define CHAIN_TAIL                                                                       \
+	3            /* latest exceptions of a chain that are shown, besides the first   \
 		      */
 #define TRACE_HEAD 4 /* outermost calls of a traceback */
 #define TRACE_TAIL 20
-#define MAX_MESSAGE_LINE 200
+#define MAX_LINE 200     /* bytes of a message on the first screen */
+#define MAX_MESSAGE 1200 /* bytes of a message unless --all */
 
 const char *cs_text_exception_state(const struct cs_exception *e)
 {
@@ -43,20 +45,32 @@ static void put_type(struct cs_text *t, const struct cs_exception *e)
 	cs_text_plain(t);
 }
 
+/* The first @max bytes of @s at most, and no half of a character. */
+static size_t prefix(const char *s, size_t max)
+{
+	size_t len = strnlen(s, max + 1);
+
+	if (len <= max)
+		return len;
+	for (len = max; len && ((unsigned char)s[len] & 0xc0) == 0x80;)
+		len--;
+	return len;
+}
+
 void cs_text_exception_line(struct cs_text *t, const struct cs_exception *e)
 {
 	const char *state = cs_text_exception_state(e);
-	char line[MAX_MESSAGE_LINE] = "";
+	char line[MAX_LINE + 1];
 	size_t len;
 
 	put_type(t, e);
 	if (e->message && *e->message) {
-		len = strcspn(e->message, "\n");
+		len = CS_MIN(prefix(e->message, MAX_LINE), strcspn(e->message, "\n"));
+		memcpy(line, e->message, len);
+		line[len] = '\0';
 		cs_text_printf(t, ": ");
-		snprintf(line, sizeof(line), "%.*s", (int)CS_MIN(len, sizeof(line)),
-			 e->message);
 		cs_text_put(t, line);
-		if (e->message[strlen(line)])
+		if (e->message[len])
 			cs_text_printf(t, " ...");
 	}
 	if (state) {
@@ -67,6 +81,20 @@ void cs_text_exception_line(struct cs_text *t, const struct cs_exception *e)
 	cs_text_printf(t, "\n");
 }
 
+static void put_message(struct cs_text *t, const char *message)
+{
+	size_t len = prefix(message, MAX_MESSAGE);
+	char text[MAX_MESSAGE + sizeof(" ... (--all)")];
+
+	if (t->options->all || !message[len]) {
+		cs_text_wrapped(t, 2, message);
+		return;
+	}
+	memcpy(text, message, len);
+	strcpy(text + len, " ... (--all)");
+	cs_text_wrapped(t, 2, text);
+}
+
 /* "ValueError: its message" and its notes, each wrapped below itself. */
 static void put_exception(struct cs_text *t, const struct cs_exception *e)
 {
@@ -74,7 +102,7 @@ static void put_exception(struct cs_text *t, const struct cs_exception *e)
 	put_type(t, e);
 	if (e->message && *e->message) {
 		cs_text_printf(t, ": ");
-		cs_text_wrapped(t, 2, e->message);
+		put_message(t, e->message);
 	} else {
 		cs_text_printf(t, "\n");
 	}
@@ -82,7 +110,7 @@ static void put_exception(struct cs_text *t, const struct cs_exception *e)
 		if (!e->notes[i] || !*e->notes[i])
 			continue;
 		cs_text_printf(t, "  ");
-		cs_text_wrapped(t, 2, e->notes[i]);
+		put_message(t, e->notes[i]);
 	}
 }
 

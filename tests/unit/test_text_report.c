@@ -309,6 +309,99 @@ static void test_notes_alone(void **state)
 	free(page.text);
 }
 
+/* What is hidden takes no room from what is shown, and numbers go on as if it were there. */
+static void test_plumbing_takes_no_room(void **state)
+{
+	struct cs_frame frames[2 * 11];
+	struct cs_stack_group group = {.n_tids = 1, .frames = frames, .n_frames = 22,
+				       .total_frames = 22};
+	struct cs_thread thread = {.tid = 1, .group = &group};
+	struct cs_analysis a = *sample_running();
+	struct page page;
+
+	(void)state;
+	for (size_t i = 0; i < CS_COUNT(frames); i++)
+		frames[i] = (struct cs_frame){.kind = CS_FRAME_NATIVE,
+					      .function = i % 2 ? "loop" : "work",
+					      .plumbing = i % 2};
+	a.threads = &thread;
+	a.groups = &group;
+	a.n_threads = a.n_groups = 1;
+	page = render(&a, (struct cs_text_options){0});
+	assert_non_null(strstr(page.text, "#20  work"));
+	assert_null(strstr(page.text, "loop"));
+	assert_null(strstr(page.text, "more frame"));
+	assert_non_null(strstr(page.text, "(11 frames of the interpreter itself are "
+					  "hidden: --all)\n"));
+	free(page.text);
+	/* A stack of nothing else is shown. */
+	for (size_t i = 0; i < CS_COUNT(frames); i++)
+		frames[i].plumbing = true;
+	page = render(&a, (struct cs_text_options){0});
+	assert_non_null(strstr(page.text, "#0   work"));
+	assert_null(strstr(page.text, "hidden"));
+	free(page.text);
+}
+
+/* Equal chains once with a count, the most frequent first, and few without --threads. */
+static void test_tasks_are_folded(void **state)
+{
+	static struct cs_python_task tasks[1000];
+	struct cs_frame frames[10] = {{0}};
+	struct cs_analysis a = *sample_running();
+	struct page page;
+
+	(void)state;
+	for (size_t i = 0; i < CS_COUNT(frames); i++)
+		frames[i] = (struct cs_frame){.kind = CS_FRAME_PYTHON,
+					      .function = "f",
+					      .file = "f.py",
+					      .line = (uint32_t)i + 1};
+	for (size_t i = 0; i < CS_COUNT(tasks); i++)
+		tasks[i] = (struct cs_python_task){
+			.name = "T",
+			.state = "waiting",
+			.frames = &frames[i < 900 ? 9 : i % 10],
+			.n_frames = 1};
+	a.python.tasks = tasks;
+	a.python.n_tasks = CS_COUNT(tasks);
+	page = render(&a, (struct cs_text_options){0});
+	assert_non_null(strstr(page.text,
+			       "asyncio tasks: 1,000 in 10 distinct stacks\n\n"
+			       "910 tasks, waiting: \"T\", \"T\", \"T\", \"T\", \"T\", "
+			       "\"T\", ... 904 more\n  py  f at f.py:10\n\n10 tasks"));
+	assert_non_null(strstr(page.text, "\n(40 more in 4 more stacks: --threads)\n"));
+	free(page.text);
+	page = render(&a, (struct cs_text_options){.threads = true});
+	assert_null(strstr(page.text, "more stacks: --threads"));
+	free(page.text);
+}
+
+/* A long message is cut between characters, with what shows the rest; the first screen has
+ * its first line. */
+static void test_long_message_is_cut(void **state)
+{
+	static char message[4000];
+	struct cs_exception e = {.tid = 4242, .type = "E", .message = message};
+	struct cs_analysis a = *sample_abort();
+	struct page page;
+
+	(void)state;
+	message[0] = 'x';
+	for (size_t i = 1; i + 2 < sizeof(message); i += 2)
+		memcpy(message + i, "\xc3\xa9", 2);
+	a.exceptions = &e;
+	a.n_exceptions = 1;
+	page = render(&a, (struct cs_text_options){0});
+	assert_non_null(strstr(page.text, "\xc3\xa9 ...\n"));
+	assert_non_null(strstr(page.text, "\xc3\xa9 ... (--all)\n"));
+	assert_null(strstr(page.text, "\\x"));
+	free(page.text);
+	page = render(&a, (struct cs_text_options){.all = true});
+	assert_non_null(strstr(page.text, message));
+	free(page.text);
+}
+
 static void test_numbers_for_people(void **state)
 {
 	(void)state;
@@ -350,6 +443,9 @@ int main(void)
 		cmocka_unit_test(test_gap_keeps_numbers),
 		cmocka_unit_test(test_marked_frame),
 		cmocka_unit_test(test_notes_alone),
+		cmocka_unit_test(test_plumbing_takes_no_room),
+		cmocka_unit_test(test_tasks_are_folded),
+		cmocka_unit_test(test_long_message_is_cut),
 		cmocka_unit_test(test_numbers_for_people),
 		cmocka_unit_test(test_failed_stream_is_an_error),
 	};
