@@ -25,7 +25,11 @@ FIRST_FREE = BASE + 0x1D00
 THREAD_POINTER = 0x7F0000000000
 HAS_RUNTIME, HAS_TYPES, HAS_LOOP, ARM64, NAMELESS = 1, 2, 4, 8, 16
 
-READY = 1 << 12
+ERRORS = (
+    "ValueError KeyError OSError SyntaxError UnicodeEncodeError UnicodeDecodeError "
+    "UnicodeTranslateError BaseExceptionGroup"
+).split()
+READY, HEAP, MANAGED_DICT = 1 << 12, 1 << 9, 1 << 4
 INT, LIST, TUPLE, BYTES, STR, DICT, EXCEPTION, TYPE = (1 << n for n in range(24, 32))
 ABSENT = -1
 
@@ -77,6 +81,8 @@ class Process:
 
     def object(self, kind: str, size: int, address: int = 0) -> int:
         address = address or self.alloc(size)
+        if not self.free_threaded:
+            self.word(address, 1)  # references
         self.put(address, "object_type", self.types[kind])
         return address
 
@@ -299,14 +305,13 @@ def make_types(p: Process) -> None:
         ("coroutine", 0),
         ("_asyncio.Task", 0),
         ("_asyncio.Future", 0),
-        ("ValueError", EXCEPTION),
-        ("KeyError", EXCEPTION),
+        *((name, EXCEPTION) for name in ERRORS),
     ):
         p.type(name, flags, basicsize=header + 8)
     for name in ("Thread", "C"):
         p.type(name, 0, basicsize=header + 16, dictoffset=header)
     p.type("greenlet.greenlet", 0, basicsize=header + 80)
-    for name in ("Thread", "ValueError", "greenlet.greenlet"):
+    for name in ("Thread", "greenlet.greenlet", *ERRORS):
         p.put(p.types[name], "type_mro", p.tuple(p.types[name], p.types["object"]))
     p.object("NoneType", 16, NONE)
     p.object("bool", 32, TRUE)
@@ -327,8 +332,16 @@ def make_exception(p: Process, kind: str, message: str, frame: int, context: int
         p.put(traceback, "traceback_lasti", 6, "I")
         p.put(traceback, "traceback_lineno", line, "i")
         entry = traceback
-    address = p.object(kind, 112)
-    p.put(address, "exception_args", p.tuple(p.str(message)))
+    address = p.object(kind, 160)
+    text, numbers = p.str(message), p.tuple(p.int(2), p.int(17))
+    p.put(address, "exception_args", p.tuple(text, numbers))
+    own = address + p.at["exception_suppress_context"] + 8  # fields of the subclasses
+    p.word(own, text, p.bytes(b"\xff\xfe") if "Decode" in kind else text, text, text, 1, 2)
+    if "Unicode" in kind:
+        p.put(address, "unicodeerror_start", 1)
+        p.put(address, "unicodeerror_end", 2)
+    elif "Group" in kind:
+        p.put(address, "excgroup_excs", numbers)
     p.put(address, "exception_traceback", entry)
     p.put(address, "exception_context", context)
     p.put(address, "exception_cause", context)
@@ -354,6 +367,40 @@ def make_task(p: Process, code: int) -> int:
     p.put(task, "task_name", p.str("Task-1"))
     p.put(task, "task_fut_waiter", future)
     return task
+
+
+def make_greenlet(p: Process, frame: int) -> None:
+    """One as before 2.0: start and end of its stack, copy, size, previous, parent, run, frame."""
+    address = p.object("greenlet.greenlet", p.at["object_size"] + 80)
+    words = (BASE + 0x500, BASE + 0x700, p.alloc(0x100), 0x100, 0, 0, 0, frame)
+    p.word(address + p.at["object_size"], *words)
+
+
+def make_managed(p: Process) -> int:
+    """From 3.11 on: an instance whose attributes are in values that belong to its type's keys."""
+    header = p.at["object_size"]
+    kind = p.type("Managed", HEAP | MANAGED_DICT | 1 << 2, basicsize=header)
+    p.alloc(1024 - 0x180)  # a heap type is larger
+    keys = p.alloc(128)
+    p.put(keys, "keys_log2_size", 3, "B")
+    p.put(keys, "keys_log2_index_bytes", 3, "B")
+    p.put(keys, "keys_kind", 2, "B")
+    p.put(keys, "keys_nentries", 2)
+    start = keys + p.at["keys_indices"] + 8
+    p.word(start, p.str("one"), 0, p.str("two"), 0)
+    p.put(kind, "heaptype_cached_keys", keys)
+    p.put(kind, "heaptype_qualname", p.str("Managed"))
+    values = p.alloc(64)
+    p.write(values, bytes(6) + bytes([1, 2]))  # 3.11, 3.12: their order lies before them
+    before = p.alloc(48)  # what a version keeps in front of the object
+    address = p.object("Managed", header + 64)
+    p.word(before + 16, values + 8, 0, (values + 8) | 1 if p.minor == 12 else 0, 0)
+    inline = address + header  # 3.13+: capacity, size, embedded, valid; values; order
+    p.write(inline, bytes([2, 2, 1, 1]))
+    p.word(inline + 8, NONE, TRUE)
+    p.write(inline + 24, bytes([1, 0]))
+    p.word(values + 8, NONE, TRUE)
+    return address
 
 
 def make_modules(p: Process, threads: list[int], task: int) -> int:
@@ -399,7 +446,7 @@ def make_museum(p: Process) -> list[int]:
     p.word(dims, 2, 3, 0x0109, p.int(1))
     generic = p.type("numpy.generic")
     objects = []
-    for name in names[p.column % 4 :: 4]:
+    for name in names[p.column % 7 :: 7]:
         flags = {"torch.Size": TUPLE}.get(name, DICT if "ict" in name or "Counter" in name else 0)
         kind = p.type(name, flags, basicsize=header + 64)
         bases = (generic,) if name.startswith("numpy.") else ()
@@ -430,7 +477,9 @@ def make_values(p: Process) -> list[int]:
         p.dict({p.str("k"): shared, p.tuple(p.int(0), NONE): TRUE}),
         p.set(p.str("a"), p.int(0)),
         p.instance("C", x=shared, y=p.float(float("inf"))),
-    ] + make_museum(p)
+        *([make_managed(p)] if p.minor >= 11 else []),
+        *make_museum(p),
+    ]
 
 
 def link_frames(p: Process, tstate: int, inner: list[int], stack: int) -> None:
@@ -509,7 +558,8 @@ def hold_gil(p: Process, interp: int, tstate: int) -> None:
 def raise_in(p: Process, tstate: int, frame: int) -> None:
     cause = make_exception(p, "KeyError", "k", 0)
     pending = make_exception(p, "ValueError", "no good", frame, cause)
-    handled = make_exception(p, "KeyError", "hand\u00e9led", frame)
+    kind = ERRORS[p.column % len(ERRORS)]
+    handled = make_exception(p, kind, "hand\u00e9led", frame)
     for name in ("curexc_value", "current_exception", "exc_value"):
         p.put(tstate, "tstate_" + name, pending)
     for name in ("curexc_type", "exc_type"):
@@ -517,7 +567,7 @@ def raise_in(p: Process, tstate: int, frame: int) -> None:
     if p.at["tstate_exc_state"] != ABSENT:
         item = tstate + p.at["tstate_exc_state"]
         p.put(item, "exc_item_value", handled)
-        p.put(item, "exc_item_type", p.types["KeyError"])
+        p.put(item, "exc_item_type", p.types[kind])
 
 
 def list_task(p: Process, tstate: int, interp: int, task: int) -> None:
@@ -556,8 +606,7 @@ def process(column: str) -> Process:
           make_modules(p, [THREAD_POINTER, THREAD_POINTER + 0x1000], task))
     p.put(interp, "interp_builtins", make_builtins(p))
     p.put(interp, "interp_sysdict", p.names(hexversion=p.int(3 << 24 | p.minor << 16 | 0x1F0)))
-    greenlet = p.object("greenlet.greenlet", 160)
-    p.word(greenlet + p.at["object_size"], BASE + 0x700, BASE + 0x500, p.alloc(0x200), 0x200)
+    make_greenlet(p, p.frame_object(p.frame(g, 0, [0] * len(values))))
     return p
 
 
