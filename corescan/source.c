@@ -17,6 +17,7 @@ struct file {
 	const char *path; /* interned in the arena */
 	char *text;       /* owned; NULL: not to be had */
 	size_t len;
+	CS_VEC(uint32_t) starts; /* of each line, in text; owned */
 };
 
 struct cs_source {
@@ -61,8 +62,10 @@ void cs_source_destroy(struct cs_source *source)
 {
 	if (!source)
 		return;
-	for (size_t i = 0; i < source->files.n; i++)
+	for (size_t i = 0; i < source->files.n; i++) {
 		free(source->files.v[i].text);
+		free(source->files.v[i].starts.v);
+	}
 	free(source->files.v);
 	free(source->folder);
 	free(source);
@@ -91,6 +94,21 @@ static void file_read(const struct cs_source *s, struct file *f)
 	}
 }
 
+/** Where each line begins: many frames ask for lines of one file. */
+static void lines_index(struct file *f)
+{
+	const char *end = f->text + f->len;
+
+	for (const char *at = f->text; at && at < end;) {
+		uint32_t start = (uint32_t)(at - f->text);
+
+		if (!cs_ok(CS_PUSH(&f->starts, start, CS_MAX_SOURCE_FILE, "source lines")))
+			return;
+		at = memchr(at, '\n', (size_t)(end - at));
+		at = at ? at + 1 : NULL;
+	}
+}
+
 static const struct file *file_of(struct cs_source *s, const char *path)
 {
 	struct file f = {.path = cs_arena_intern(s->scene->arena, path)};
@@ -101,8 +119,11 @@ static const struct file *file_of(struct cs_source *s, const char *path)
 	if (!f.path || s->files.n >= MAX_FILES)
 		return NULL;
 	file_read(s, &f);
+	if (f.text)
+		lines_index(&f);
 	if (!cs_ok(CS_PUSH(&s->files, f, MAX_FILES, "source files"))) {
 		free(f.text);
+		free(f.starts.v);
 		return NULL;
 	}
 	return &s->files.v[s->files.n - 1];
@@ -113,16 +134,10 @@ const char *cs_source_line(struct cs_source *source, const char *path, uint32_t 
 	const struct file *f = path && line ? file_of(source, path) : NULL;
 	const char *at, *end, *stop;
 
-	if (!f || !f->text)
+	if (!f || line > f->starts.n)
 		return NULL;
-	at = f->text;
-	end = at + f->len;
-	for (; line > 1 && at; line--) {
-		at = memchr(at, '\n', (size_t)(end - at));
-		at = at ? at + 1 : NULL;
-	}
-	if (!at || at >= end)
-		return NULL;
+	at = f->text + f->starts.v[line - 1];
+	end = f->text + f->len;
 	stop = memchr(at, '\n', (size_t)(end - at));
 	stop = stop ? stop : end;
 	while (at < stop && isspace((unsigned char)*at))

@@ -196,6 +196,38 @@ struct cs_error *cs_frame_maker_write(const struct cs_frame_maker *m, const stru
 	return NULL;
 }
 
+static void frames_source(const struct cs_frame_maker *m, const struct cs_frame *frames, size_t n)
+{
+	/* They are of the arena, and the analysis is not handed out yet. */
+	struct cs_frame *own = (struct cs_frame *)(uintptr_t)frames;
+
+	for (size_t i = 0; i < n; i++)
+		own[i].source = cs_source_line(m->source, own[i].file, own[i].line);
+}
+
+/** Causes and contexts make a tree without loops, as deep as CS_MAX_PY_EXCEPTIONS. */
+static void exception_source(const struct cs_frame_maker *m, const struct cs_exception *e)
+{
+	frames_source(m, e->frames, e->n_frames);
+	if (e->cause)
+		exception_source(m, e->cause);
+	if (e->context)
+		exception_source(m, e->context);
+}
+
+void cs_frame_maker_sources(const struct cs_frame_maker *m, struct cs_analysis *ret)
+{
+	if (!m->source)
+		return;
+	for (size_t i = 0; i < ret->n_exceptions; i++)
+		exception_source(m, &ret->exceptions[i]);
+	for (size_t i = 0; i < ret->python.n_tasks; i++)
+		frames_source(m, ret->python.tasks[i].frames, ret->python.tasks[i].n_frames);
+	for (size_t i = 0; i < ret->python.n_greenlets; i++)
+		frames_source(m, ret->python.greenlets[i].frames,
+			      ret->python.greenlets[i].n_frames);
+}
+
 /* ---- the interpreter's own frames ---- */
 
 static bool is_plumbing(const struct cs_frame_maker *m, const struct cs_frame *f, bool python_further_in)

@@ -41,6 +41,8 @@ size_t cs_frame_maker_count(const struct cs_frame_maker *m, const struct cs_stac
 CS_MUST_CHECK struct cs_error *cs_frame_maker_write(const struct cs_frame_maker *m,
 						    const struct cs_stack_view *v, size_t i,
 						    struct cs_frame *ret, size_t *ret_n);
+/** Source lines of tracebacks, tasks and greenlets in @ret, where they are asked for. */
+void cs_frame_maker_sources(const struct cs_frame_maker *m, struct cs_analysis *ret);
 /** Mark the frames of a whole stack that only carry Python calls. */
 void cs_frame_maker_plumbing(const struct cs_frame_maker *m, struct cs_frame *frames, size_t n);
 

@@ -412,6 +412,7 @@ static struct cs_error *build_all(struct build *b, struct cs_analysis *ret)
 	CS_TRY(frames_want(b));
 	CS_TRY(cs_frame_maker_symbolize(&b->maker));
 	CS_TRY(order_groups(b));
+	cs_frame_maker_sources(&b->maker, ret);
 	CS_TRY(groups_write(b, ret));
 	return threads_write(b, ret);
 }
