@@ -131,8 +131,17 @@ class Core:
 
 
 def fits(reported, written):
-    """Whether what is known of a reported frame is so in the written one."""
-    return all(r is None or r == w for r, w in zip(reported, written))
+    """Whether what is known of a reported frame is so in the written one.
+
+    Without the qualified name, that of the code object is right, too.
+    """
+    function, file, line = reported
+    name, its_file, its_line, code_name = written
+    return (
+        function in (None, compare.clean(name), compare.clean(code_name))
+        and file in (None, compare.clean(its_file))
+        and line in (None, its_line)
+    )
 
 
 def wrong_frame(reported, written):
@@ -155,7 +164,7 @@ def wrong(truth, report):
     for thread in report["threads"]:
         there = written.get(thread["tid"])
         frames = compare.python_frames(compare.unfold(thread.get("frames") or []))
-        bad = wrong_frame(frames, compare.expected(there) if there else [])
+        bad = wrong_frame(frames, there["frames"] if there else [])
         if bad:
             yield f"{thread['tid']}: {bad} is none of its frames"
         python = thread.get("python") or {}
