@@ -40,6 +40,17 @@ void cs_process_describe(const struct cs_scene *scene, struct cs_process *ret);
 void cs_versions_read(const struct cs_scene *scene, const struct cs_version **ret,
 		      size_t *ret_n);
 
+/**
+ * @text with what looks like a secret replaced by "***": passwords in URLs, and values
+ * that have the form of well-known tokens. @text itself if there is nothing to hide. NULL
+ * on exhaustion.
+ */
+const char *cs_mask_value(struct cs_arena *arena, const char *text);
+
+/** True if a variable or an option of this name holds a secret ("HF_TOKEN", "--api-key").
+ */
+bool cs_name_is_secret(const char *name, size_t len);
+
 /** Role of a thread by the functions of its stack ("openmp-worker"), or NULL. A literal.
  */
 const char *cs_thread_role(const struct cs_stack_group *group, bool is_main);

@@ -87,17 +87,6 @@ const char *cs_incident_place(const struct cs_incident *in, size_t skip);
 /** The short form of a frame's function; NULL: not known. */
 const char *cs_frame_name(const struct cs_frame *frame);
 
-/**
- * @text with what looks like a secret replaced by "***": passwords in URLs, and values
- * that have the form of well-known tokens. @text itself if there is nothing to hide. NULL
- * on exhaustion.
- */
-const char *cs_mask_value(struct cs_arena *arena, const char *text);
-
-/** True if a variable or an option of this name holds a secret ("HF_TOKEN", "--api-key").
- */
-bool cs_name_is_secret(const char *name, size_t len);
-
 /** True if environment variable @name (of @len bytes) may be shown. */
 bool cs_variable_is_shown(const char *name, size_t len);
 

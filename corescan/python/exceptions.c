@@ -248,6 +248,8 @@ static struct cs_error *read_chain(struct reader *r, const struct raised *raised
 	ret->language = "python";
 	ret->type = cs_py_exception_type(py, raised->type);
 	ret->message = cs_py_exception_message(py, raised->type, value);
+	if (ret->message)
+		ret->message = cs_mask_value(py->arena, ret->message);
 	if (!cs_py_is(py, value, CS_PY_EXCEPTION))
 		return traceback ? read_traceback(r, traceback, ret) : NULL;
 	r->seen[r->n_seen++] = value;

@@ -5,6 +5,7 @@
  * in dicts.
  */
 #include "base/limits.h"
+#include "python/repr.h"
 #include "python/state.h"
 #include "python/value.h"
 
@@ -69,8 +70,8 @@ static bool is_cell(const struct cs_py *py, uint64_t object)
 
 /** repr() of what is in the slot, in the arena; NULL: nothing is bound. @cell: look into
  * a cell. */
-static struct cs_error *value_of(const struct locals *l, uint64_t address, bool cell,
-				 const char **ret)
+static struct cs_error *value_of(const struct locals *l, const char *name, uint64_t address,
+				 bool cell, const char **ret)
 {
 	struct cs_strbuf text;
 	uint64_t object = 0;
@@ -89,11 +90,15 @@ static struct cs_error *value_of(const struct locals *l, uint64_t address, bool 
 		if (cell && is_cell(l->py, object) &&
 		    !cs_py_pointer(l->py, object, l->py->layout.cell_ref, &object))
 			cs_strbuf_puts(&text, "<unreadable>");
+		else if (object && cs_py_is_secret(l->py, name, object))
+			cs_strbuf_puts(&text, "'***'");
 		else if (object)
 			cs_py_repr(l->py, object, &text);
 	}
 	if (text.len) {
 		*ret = cs_arena_strdup(l->py->arena, cs_strbuf_text(&text));
+		/* Reports get pasted into public issues. */
+		*ret = *ret ? cs_mask_value(l->py->arena, *ret) : NULL;
 		cs_strbuf_deinit(&text);
 		return *ret ? NULL : &cs_nomem;
 	}
@@ -113,7 +118,7 @@ static struct cs_error *add(struct locals *l, uint64_t name, uint64_t i, const c
 	v.name = cs_py_str(l->py, name, CS_MAX_PY_NAME, NULL);
 	if (!v.name)
 		v.name = "?";
-	CS_TRY(value_of(l, address, cell, &v.value));
+	CS_TRY(value_of(l, v.name, address, cell, &v.value));
 	l->v[l->n++] = v;
 	return NULL;
 }

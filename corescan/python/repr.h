@@ -17,10 +17,16 @@ struct cs_py_repr {
 
 /** Whatever is at @object, within the present depth. */
 void cs_py_repr_value(struct cs_py_repr *r, uint64_t object);
+/** The object whose address is at @address. */
+void cs_py_repr_at(struct cs_py_repr *r, uint64_t address);
 /** "<torch.Tensor object at 0x...>" */
 void cs_py_repr_plain(struct cs_py_repr *r, uint64_t object, uint64_t type);
 /** True, with "..." between brackets, if @object must not be opened: it is around itself, or too deep. */
 bool cs_py_repr_closed(struct cs_py_repr *r, uint64_t object, const char *open, const char *close);
+/** True for a text that by its name is a password, a key or the like: reports get pasted into issues. */
+bool cs_py_is_secret(const struct cs_py *py, const char *name, uint64_t object);
+/** The value of what is called @name (may be NULL): '***' for a text whose name says that it is a secret. */
+void cs_py_repr_named_value(struct cs_py_repr *r, const char *name, uint64_t object);
 /** ", " in front of all items but the first; "... 17 more" and false once enough of @n is shown. */
 bool cs_py_repr_item(struct cs_py_repr *r, uint64_t i, uint64_t n);
 /** @n items at @items with @open before and @close behind them; those left out are counted. */
