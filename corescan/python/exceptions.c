@@ -172,6 +172,7 @@ static struct cs_error *read_notes(const struct reader *r, uint64_t value,
 		const char *note = cs_py_exception_note(
 			py, cs_py_pointer_at(py, cs_py_add(items, 8 * i)));
 
+		note = note ? cs_mask_value(py->arena, note) : NULL;
 		notes[ret->n_notes++] = note ? note : "";
 	}
 	if (shown < n) {
