@@ -96,6 +96,9 @@
 #define CS_MAX_PY_TASKS 65536UL               /* asyncio tasks of one process */
 #define CS_MAX_PY_TASK_FRAMES 256UL           /* coroutines that one task waits through */
 #define CS_MAX_PY_GREENLETS 65536UL           /* greenlets of one process */
+#define CS_MAX_PY_SUBTYPES 4096UL             /* classes that inherit from greenlet */
+#define CS_MAX_PY_STACK 65536UL               /* slots of one frame's evaluation stack */
+#define CS_MAX_PY_STATICS (4UL << 20)         /* bytes of 3.6's _asyncio module searched for its tasks */
 #define CS_MAX_PY_SCAN (4UL << 30)            /* bytes searched for a runtime or for greenlets */
 #define CS_MAX_SOURCE_FILE (16UL << 20)       /* bytes of one source file read with --source */
 #define CS_MAX_SOURCE_LINE 512UL              /* bytes of one source line shown */

@@ -18,7 +18,6 @@
 #define STACKREF_TAG 3ULL /* 3.14+: tag bits of a _PyStackRef; all set: a small int */
 #define YIELD_FROM 72     /* 3.6 to 3.10; Include/opcode.h */
 #define RESUME_IN_AWAIT 2 /* 3.11, 3.12: RESUME's argument after `yield from`; 3 after `await` */
-#define MAX_STACK 65536   /* slots of one frame; real ones have a few dozen */
 
 /** What a generator does. */
 enum activity {
@@ -164,7 +163,7 @@ static uint64_t awaited_slot(const struct cs_py *py, uint64_t frame)
 		/* 3.15 has an index of its own on top. */
 		slots = l->minor >= 15 ? 2 : 1;
 	}
-	if (!bottom || top < bottom || top - bottom > 8 * MAX_STACK || top - bottom < 8 * slots)
+	if (!bottom || top < bottom || top - bottom > 8 * CS_MAX_PY_STACK || top - bottom < 8 * slots)
 		return 0;
 	return top - 8 * slots;
 }

@@ -17,7 +17,7 @@
 
 #define OWNER_SHIM 3        /* 3.12+, and above; CPython: Include/internal/pycore_frame.h */
 #define PIECE (1UL << 20)   /* bytes searched in one go */
-#define MAX_TYPES 4096UL    /* classes derived from greenlet */
+#define POOL_HEADER 48      /* bytes */
 #define MAIN_STOP UINT64_MAX /* stack_stop of the greenlet that a thread began with */
 
 /** What a greenlet keeps of itself; addresses of the target. */
@@ -40,9 +40,9 @@ struct reader {
 	struct cs_py_process *p;
 	const struct cs_py *py;
 	struct cs_py_greenlets *ret;
-	uint64_t types[MAX_TYPES];
+	uint64_t types[CS_MAX_PY_SUBTYPES];
 	size_t n_types, n_roots; /* the roots come first: greenlet.greenlet itself */
-	uint64_t table[4 * MAX_TYPES]; /* the types again, hashed; 0: free */
+	uint64_t table[4 * CS_MAX_PY_SUBTYPES]; /* the types again, hashed; 0: free */
 	struct stack *stacks;          /* owned; one a thread */
 	size_t n_stacks;
 	uint64_t frames; /* that may still be read, of all greenlets */
@@ -77,7 +77,7 @@ static void add_type(struct reader *r, uint64_t type)
 	slot = slot_of(r, type);
 	if (r->table[slot])
 		return;
-	if (r->n_types >= MAX_TYPES) {
+	if (r->n_types >= CS_MAX_PY_SUBTYPES) {
 		r->cut = true;
 		return;
 	}
@@ -415,16 +415,74 @@ static int compare_regions(const void *a, const void *b)
 	return nx < ny ? -1 : nx > ny ? 1 : x->start < y->start ? -1 : x->start > y->start;
 }
 
-static struct cs_error *search_region(struct reader *r, const struct cs_region *region, uint64_t *piece)
+static struct cs_error *read_piece(struct reader *r, const struct cs_region *region, uint64_t at,
+				   uint64_t n, uint64_t *piece)
 {
 	struct cs_target *t = cs_mem_target(r->py->mem);
 
-	for (uint64_t at = region->start; at < region->saved_end; at += PIECE) {
-		uint64_t n = CS_MIN(PIECE, region->saved_end - at);
+	return cs_ok(t->ops->read(t, region, at, piece, (size_t)n))
+		       ? search_piece(r, piece, (size_t)(n / 8), at)
+		       : NULL;
+}
 
-		if (cs_ok(t->ops->read(t, region, at, piece, (size_t)n)))
-			CS_TRY(search_piece(r, piece, (size_t)(n / 8), at));
-	}
+static struct cs_error *search_region(struct reader *r, const struct cs_region *region,
+				      uint64_t *piece)
+{
+	for (uint64_t at = region->start; at < region->saved_end; at += PIECE)
+		CS_TRY(read_piece(r, region, at, CS_MIN(PIECE, region->saved_end - at), piece));
+	return NULL;
+}
+
+/* ---- pools: most memory of a process with tensors holds no small objects ---- */
+
+/** Bytes of a pool of Python's allocator. CPython: Objects/obmalloc.c, Include/internal/pycore_obmalloc.h */
+static uint64_t pool_size(const struct cs_py *py)
+{
+	return py->layout.minor >= 10 ? 16384 : 4096;
+}
+
+/** True if a pool with objects in it begins with @header, POOL_HEADER bytes. */
+static bool is_pool(const struct cs_py *py, const uint32_t *header)
+{
+	uint64_t used = le32toh(header[0]), class = le32toh(header[9]), end = le32toh(header[11]);
+	uint64_t size = pool_size(py);
+
+	if (!used || used > size / 8 || class >= 64 || end >= size)
+		return false;
+	/* The last place for a block; blocks are multiples of 16 bytes, of 8 in 3.6 and early 3.7. */
+	return size - end == (class + 1) * 16 || (py->layout.minor <= 7 && size - end == (class + 1) * 8);
+}
+
+static bool in_pool(const struct cs_py *py, uint64_t object)
+{
+	uint32_t header[POOL_HEADER / 4];
+
+	return object && cs_py_read(py, object & ~(pool_size(py) - 1), header, sizeof(header)) &&
+	       is_pool(py, header);
+}
+
+/** Small objects are in pools: some of them are looked at. False: another allocator is in use. */
+static bool has_pools(const struct reader *r)
+{
+	const struct cs_py_layout *l = &r->py->layout;
+	uint64_t interp = r->p->interps.n ? r->p->interps.v[0].address : 0;
+
+	return !l->free_threaded && in_pool(r->py, cs_py_get(r->py, interp, l->interp_modules)) &&
+	       in_pool(r->py, cs_py_get(r->py, interp, l->interp_sysdict)) &&
+	       in_pool(r->py, cs_py_get(r->py, interp, l->interp_builtins));
+}
+
+static struct cs_error *search_pools(struct reader *r, const struct cs_region *region,
+				     uint64_t *piece)
+{
+	struct cs_target *t = cs_mem_target(r->py->mem);
+	uint64_t size = pool_size(r->py), at = (region->start + size - 1) & ~(size - 1);
+	uint32_t header[POOL_HEADER / 4];
+
+	for (; at < region->saved_end && region->saved_end - at >= size; at += size)
+		if (cs_ok(t->ops->read(t, region, at, header, sizeof(header))) &&
+		    is_pool(r->py, header))
+			CS_TRY(read_piece(r, region, at, size, piece));
 	return NULL;
 }
 
@@ -434,7 +492,9 @@ static struct cs_error *search(struct reader *r)
 	const struct cs_target *t = cs_mem_target(r->py->mem);
 	CS_CLEANUP(cs_freep) const struct cs_region **regions = NULL;
 	CS_CLEANUP(cs_freep) uint64_t *piece = malloc(PIECE);
-	uint64_t left = CS_MAX_PY_SCAN;
+	bool pools = has_pools(r);
+	/* Of what is in no pool only the places are read where one could begin. */
+	uint64_t left = pools ? 16 * CS_MAX_PY_SCAN : CS_MAX_PY_SCAN;
 	size_t n = 0;
 
 	regions = calloc(t->n_regions + 1, sizeof(*regions));
@@ -452,7 +512,8 @@ static struct cs_error *search(struct reader *r)
 			break;
 		}
 		left -= bytes;
-		CS_TRY(search_region(r, regions[i], piece));
+		CS_TRY(pools ? search_pools(r, regions[i], piece)
+			     : search_region(r, regions[i], piece));
 	}
 	return NULL;
 }

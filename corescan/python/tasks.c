@@ -49,7 +49,6 @@ enum word {
 };
 
 #define MAX_STRUCT 1048576U /* bytes of one structure */
-#define MAX_STATICS 4194304U /* bytes of 3.6's _asyncio module; real ones have 60,000 */
 
 /** @n bytes of 8-byte fields at @at fit into a structure of @size bytes. */
 static bool fits(uint64_t at, uint64_t n, uint64_t size)
@@ -136,22 +135,17 @@ static void learn_offsets(struct cs_py_asyncio *a)
 	a->interp_tasks = l->interp_asyncio_tasks;
 	a->tstate_tasks = l->tstate_asyncio_tasks;
 	a->tstate_running = l->tstate_running_task;
-	if (l->minor < 14)
+	if (l->minor < 14 || !find_words(a->py, w))
 		return;
-	if (find_words(a->py, w)) {
-		a->task_coro = (int32_t)w[TASK_CORO];
-		a->task_name = (int32_t)w[TASK_NAME];
-		a->task_node = (int32_t)w[TASK_NODE];
-		a->interp_tasks = (int32_t)w[INTERP_TASKS];
-		a->tstate_tasks = (int32_t)w[TSTATE_TASKS];
-		a->tstate_running = (int32_t)w[TSTATE_TASK];
-		a->future_state = (int32_t)w[TASK_AWAITED_BY] + 8;
-	} else if (l->task_awaited_by != CS_ABSENT) {
-		a->future_state = l->task_awaited_by + 8;
-	}
+	a->task_coro = (int32_t)w[TASK_CORO];
+	a->task_name = (int32_t)w[TASK_NAME];
+	a->task_node = (int32_t)w[TASK_NODE];
+	a->interp_tasks = (int32_t)w[INTERP_TASKS];
+	a->tstate_tasks = (int32_t)w[TSTATE_TASKS];
+	a->tstate_running = (int32_t)w[TSTATE_TASK];
 	/* Not published, but they have these neighbours: Modules/_asynciomodule.c, TaskObj. */
-	a->future_loop = l->object_size;
-	a->task_waiter = a->task_coro == CS_ABSENT ? CS_ABSENT : a->task_coro - 8;
+	a->future_state = (int32_t)w[TASK_AWAITED_BY] + 8;
+	a->task_waiter = a->task_coro - 8;
 }
 
 /* ---- collecting ---- */
@@ -238,7 +232,7 @@ static struct cs_error *add_statics(struct reader *r)
 	end = cs_mod_public(mod)->end;
 	/* Zero-initialised data ends on the page of the last mapping, or on the next. */
 	end += CS_MIN(cs_mem_target(r->py->mem)->page_size, UINT64_MAX - end);
-	if (end - at > MAX_STATICS)
+	if (end - at > CS_MAX_PY_STATICS)
 		return NULL;
 	for (; at < end; at += 8) {
 		const struct cs_region *region = cs_mem_region(r->py->mem, at);
