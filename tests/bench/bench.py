@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """corescan beside its peers on the same cores, in turn: wall time, CPU time, peak memory, frames.
 
-    bench.py [--corescan PROGRAM] [--runs 5] [--only threads,torch,heap,python] [--cache DIR] [--json]
+    bench.py [--corescan PROGRAM] [--runs 5] [--only PARTS] [--cache DIR] [--json]
 
 Each command runs once unmeasured (warm cache), then RUNS times; the commands of one core take
 turns, so that a slow minute of the machine hits all of them. Medians are printed, and the ratios

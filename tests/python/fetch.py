@@ -94,7 +94,8 @@ class Apt:
     @staticmethod
     def mirror():
         """The mirror of Debian that this machine uses anyhow."""
-        shown = run("apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(LABEL)", capture=True)
+        wanted = "$(REPO_URI) $(ORIGIN) $(LABEL)"
+        shown = run("apt-get", "indextargets", "--format", wanted, capture=True)
         for line in shown.splitlines():
             uri, *origin = line.split()
             if origin == ["Debian", "Debian"]:
@@ -113,7 +114,8 @@ class Apt:
         """(version, SHA256) of a package in the index; None if it is not in it."""
         which = f"{package}={version}" if version else package
         try:
-            shown = run("apt-cache", *self.options, "show", "--no-all-versions", which, capture=True)
+            command = ["apt-cache", *self.options, "show", "--no-all-versions", which]
+            shown = run(*command, capture=True)
         except cores.Unavailable:
             return None
         fields = dict(re.findall(r"^(Version|SHA256): (\S+)$", shown, re.M))
@@ -179,7 +181,7 @@ def update_lock(apt):
     # The headers alone, without the compiler and C library that they depend on.
     names = apt.needed(wanted_packages()) + [f"libpython{v}-dev" for v in VERSIONS]
     lines = [
-        f"# Packages of Debian {SUITE}, amd64, that fetch.py unpacks; written by fetch.py --update.",
+        f"# Packages of Debian {SUITE}, amd64, for fetch.py; written by fetch.py --update.",
         "# package version SHA-256",
     ]
     lines += [" ".join((name, *apt.facts(name))) for name in sorted(names)]
@@ -221,8 +223,9 @@ def set_loader(program, path):
 def link_loader(tree):
     """/tmp is swept now and then; nobody else's link is followed."""
     path, target = loader(tree), libraries(tree) / INTERPRETER.decode().rsplit("/", 1)[1]
-    if path.is_symlink() and os.readlink(path) == str(target) and path.lstat().st_uid == os.getuid():
-        return
+    if path.is_symlink() and os.readlink(path) == str(target):
+        if path.lstat().st_uid == os.getuid():
+            return
     try:
         path.symlink_to(target)
     except FileExistsError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Under sys.settrace and sys.setprofile: lines come from other bytecode, and tracers have frames."""
+"""Under sys.settrace and sys.setprofile: other bytecode, and tracers have frames."""
 import sys
 
 import truth
