@@ -21,12 +21,12 @@ sys.path.insert(0, str(HERE.parent / "cores"))
 
 import cores  # noqa: E402  (found by the line above)
 
-Program = collections.namedtuple("Program", "name script arguments options since needs")
+Program = collections.namedtuple("Program", "name script arguments options since needs env")
 Made = collections.namedtuple("Made", "core truth seconds")
 
 
-def program(name, *arguments, script=None, options=(), since=(3, 6), needs=None):
-    return Program(name, f"{script or name}.py", arguments, options, since, needs)
+def program(name, *arguments, script=None, options=(), since=(3, 6), needs=None, **env):
+    return Program(name, f"{script or name}.py", arguments, options, since, needs, env)
 
 
 ALL = [
@@ -60,6 +60,10 @@ ALL = [
     program("fault"),
     program("traced"),
     program("collected"),
+    program("starting", PYTHONPATH=str(PROGRAMS / "site")),
+    program("hot"),
+    program("jit", script="hot", since=(3, 13), PYTHON_JIT="1"),
+    program("malloc", script="threads", PYTHONMALLOC="malloc"),
     program("perf", script="sort", options=("-X", "perf"), since=(3, 12)),
     program("perf-recursion", "100", script="recursion", options=("-X", "perf"), since=(3, 12)),
 ]
@@ -142,11 +146,12 @@ class Interpreter:
         return self.built["embed"]
 
     def runs(self, prog):
-        return self.version >= prog.since
+        # A free-threaded build has one allocator.
+        return self.version >= prog.since and not (self.free and "PYTHONMALLOC" in prog.env)
 
     def command(self, prog, folder):
         """What to run and the environment it needs."""
-        env = dict(self.env, TRUTH_LIB=str(PROGRAMS))
+        env = dict(self.env, TRUTH_LIB=str(PROGRAMS), **prog.env)
         script = str(PROGRAMS / prog.script)
         if prog.needs == "embed":
             env["PYTHONHOME"] = self.prefix
