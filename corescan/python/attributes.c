@@ -101,6 +101,39 @@ bool cs_py_attributes_begin(const struct cs_py *py, uint64_t object,
 	return values && keys && cs_py_values_begin(py, keys, values, ret);
 }
 
+/** A pointer at @address that is not NULL, or not readable: what is behind it was not
+ * found. */
+static bool is_lost(const struct cs_py *py, uint64_t address)
+{
+	uint64_t word;
+
+	return !cs_py_u64(py, address, 0, &word) || word;
+}
+
+bool cs_py_attributes_lost(const struct cs_py *py, uint64_t object)
+{
+	uint64_t type = cs_py_type(py, object), offset, basic, item;
+	struct cs_py_dict_iter it;
+	uint8_t valid;
+
+	if (!type || object < 64 || cs_py_attributes_begin(py, object, &it))
+		return false;
+	if (py->layout.minor < 11 || !cs_py_type_has(py, type, CS_PY_MANAGED_DICT)) {
+		if (!cs_py_u64(py, type, py->layout.type_dictoffset, &offset))
+			return true;
+		return offset && offset >> 63 == 0 &&
+		       is_lost(py, cs_py_add(object, offset));
+	}
+	if (is_lost(py, object - (py->layout.free_threaded ? 8 : 24)) ||
+	    (py->layout.minor == 11 && is_lost(py, object - 32)))
+		return true;
+	if (py->layout.minor < 13 || !cs_py_type_has(py, type, CS_PY_INLINE_VALUES))
+		return false;
+	return !cs_py_type_size(py, type, &basic, &item) ||
+	       !cs_py_u8(py, cs_py_add(object, basic), py->layout.values_valid, &valid) ||
+	       valid;
+}
+
 uint64_t cs_py_slot(const struct cs_py *py, uint64_t object, uint64_t owner,
 		    uint64_t descriptor)
 {
@@ -120,7 +153,7 @@ uint64_t cs_py_slot(const struct cs_py *py, uint64_t object, uint64_t owner,
 	    (kind != MEMBER_OBJECT && kind != MEMBER_OBJECT_EX) ||
 	    !cs_py_u64(py, member, 16, &offset) || offset < 16 || offset > (1UL << 32))
 		return 0;
-	return cs_py_pointer_at(py, cs_py_add(object, offset));
+	return cs_py_add(object, offset);
 }
 
 /** Out of the __slots__ of the object's classes. */
@@ -133,7 +166,7 @@ static uint64_t slot_named(const struct cs_py *py, uint64_t object, const char *
 		descriptor = dict ? cs_py_dict_get(py, dict, name) : 0;
 		if (!descriptor)
 			continue;
-		value = cs_py_slot(py, object, base, descriptor);
+		value = cs_py_pointer_at(py, cs_py_slot(py, object, base, descriptor));
 		return value && cs_py_type(py, value) ? value : 0;
 	}
 	return 0;

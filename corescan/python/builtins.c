@@ -184,7 +184,10 @@ static bool repr_ordered_dict(struct cs_py_repr *r, uint64_t object, uint64_t ty
 	if (used) {
 		cs_strbuf_puts(&r->out, pairs ? "[" : "{");
 		for (; node && n < used && cs_py_repr_item(r, n, used); n++) {
-			key = cs_py_pointer_at(r->py, node);
+			if (!cs_py_u64(r->py, node, 0, &key)) {
+				cs_strbuf_puts(&r->out, "...");
+				break;
+			}
 			cs_strbuf_puts(&r->out, pairs ? "(" : "");
 			cs_py_repr_value(r, key);
 			cs_strbuf_puts(&r->out, pairs ? ", " : ": ");
@@ -240,8 +243,7 @@ static bool repr_deque(struct cs_py_repr *r, uint64_t object, uint64_t type)
 					 (unsigned long long)(n - i));
 			break;
 		}
-		cs_py_repr_value(
-			r, cs_py_pointer_at(r->py, cs_py_add(block, 8 + index * 8)));
+		cs_py_repr_at(r, cs_py_add(block, 8 + index * 8));
 	}
 	cs_strbuf_putc(&r->out, ']');
 	if (max <= INT64_MAX)
@@ -332,7 +334,7 @@ static bool repr_builtin(struct cs_py_repr *r, uint64_t object, uint64_t type)
 	const char *name = builtin_name(r, object, self);
 
 	(void)type;
-	if (!name)
+	if (!name || (self && !text))
 		return false;
 	if (!text || strcmp(text, "module") == 0)
 		cs_strbuf_printf(&r->out, "<built-in function %s>", name);

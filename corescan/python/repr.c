@@ -43,31 +43,61 @@ bool cs_py_repr_item(struct cs_py_repr *r, uint64_t i, uint64_t n)
 	return false;
 }
 
+bool cs_py_is_secret(const struct cs_py *py, const char *name, uint64_t object)
+{
+	static const char *const words[] = {"password", "passwd",     "passphrase",
+					    "secret",   "credential", "api_key",
+					    "apikey",   "access_key", "private_key",
+					    "auth_key", "jwt"};
+	bool secret = false;
+
+	/* Numbers and tensors that are called token are what people look for. */
+	if (!cs_py_is(py, object, CS_PY_STR) && !cs_py_is(py, object, CS_PY_BYTES))
+		return false;
+	for (size_t i = 0; i < CS_COUNT(words); i++)
+		secret |= strcasestr(name, words[i]) != NULL;
+	return secret ||
+	       (strcasestr(name, "token") && cs_name_is_secret(name, strlen(name)));
+}
+
+void cs_py_repr_named_value(struct cs_py_repr *r, const char *name, uint64_t object)
+{
+	if (name && cs_py_is_secret(r->py, name, object))
+		cs_strbuf_puts(&r->out, "'***'");
+	else
+		cs_py_repr_value(r, object);
+}
+
 void cs_py_repr_items(struct cs_py_repr *r, uint64_t items, uint64_t n, const char *open,
 		      const char *close)
 {
 	cs_strbuf_puts(&r->out, open);
 	for (uint64_t i = 0; i < n && cs_py_repr_item(r, i, n); i++)
-		cs_py_repr_value(r, cs_py_pointer_at(r->py, cs_py_add(items, i * 8)));
+		cs_py_repr_at(r, cs_py_add(items, i * 8));
 	cs_strbuf_puts(&r->out, close);
 }
 
 /* ---- tuple, list, dict ---- */
 
-/** True if a class before the builtin one defines __repr__, so that Python shows
- * something of its own. */
+/**
+ * True if a class before the builtin one defines __repr__, so that Python shows something
+ * of its own; or if that cannot be told.
+ */
 static bool has_own_repr(const struct cs_py *py, uint64_t type)
 {
+	struct cs_py_dict_iter it;
 	uint64_t base, dict;
 
 	for (uint64_t i = 0; (base = cs_py_type_base(py, type, i)); i++) {
 		if (!cs_py_type_has(py, base, CS_PY_HEAPTYPE))
-			return false;
+			return !cs_py_is_type(py, base);
 		dict = cs_py_get(py, base, py->layout.type_dict);
-		if (dict && cs_py_dict_get(py, dict, "__repr__"))
+		if (!dict || !cs_py_dict_begin(py, dict, &it) ||
+		    cs_py_dict_get(py, dict, "__repr__"))
 			return true;
 	}
-	return false;
+	return cs_py_type_has(py, type,
+			      CS_PY_HEAPTYPE); /* all end in a static type: object */
 }
 
 /** "Point(x=1, y=2)" for what collections.namedtuple() made; false: it is no such class.
@@ -85,7 +115,11 @@ static bool named_tuple(struct cs_py_repr *r, uint64_t type, uint64_t items, uin
 		name = cs_py_str(py, cs_py_pointer_at(py, names + i * 8),
 				 CS_MAX_PY_INNER_TEXT, NULL);
 		cs_strbuf_printf(&r->out, "%s=", name ? name : "?");
-		cs_py_repr_value(r, cs_py_pointer_at(py, items + i * 8));
+		if (name &&
+		    cs_py_is_secret(py, name, cs_py_pointer_at(py, items + i * 8)))
+			cs_strbuf_puts(&r->out, "'***'");
+		else
+			cs_py_repr_at(r, items + i * 8);
 	}
 	cs_strbuf_putc(&r->out, ')');
 	return true;
@@ -151,7 +185,8 @@ void cs_py_repr_dict(struct cs_py_repr *r, uint64_t object)
 		n++;
 		cs_py_repr_value(r, key);
 		cs_strbuf_puts(&r->out, ": ");
-		cs_py_repr_value(r, value);
+		cs_py_repr_named_value(
+			r, cs_py_str(r->py, key, CS_MAX_PY_INNER_TEXT, NULL), value);
 	}
 	r->steps -= CS_MIN(r->steps, it.i);
 	if (it.cut)
@@ -235,6 +270,16 @@ void cs_py_repr_plain(struct cs_py_repr *r, uint64_t object, uint64_t type)
 			 (unsigned long long)object);
 }
 
+/** True for what a dataclass lists, but does not store: ClassVar and InitVar. */
+static bool is_pseudo_field(const struct cs_py *py, uint64_t field)
+{
+	uint64_t kind = cs_py_attribute(py, field, "_field_type");
+	uint64_t name = kind ? cs_py_attribute(py, kind, "name") : 0;
+
+	return name && (cs_py_str_is(py, name, "_FIELD_CLASSVAR") ||
+			cs_py_str_is(py, name, "_FIELD_INITVAR"));
+}
+
 /** "x=1, y=2" of a dataclass, in the order of its fields; those with repr=False are left
  * out. */
 static void dataclass(struct cs_py_repr *r, uint64_t object, uint64_t type,
@@ -245,6 +290,7 @@ static void dataclass(struct cs_py_repr *r, uint64_t object, uint64_t type,
 	uint64_t key, field, value, no = cs_py_singleton(py, py->false_object, "False"),
 				    n = 0;
 	const char *name = cs_py_type_name(py, type), *attribute;
+	bool whole = true;
 
 	cs_strbuf_printf(&r->out, "%s(", name ? name : "unknown");
 	if (cs_py_dict_begin(py, fields, &it)) {
@@ -252,14 +298,18 @@ static void dataclass(struct cs_py_repr *r, uint64_t object, uint64_t type,
 		while (!r->out.cut && cs_py_dict_next(&it, &key, &field)) {
 			attribute = cs_py_str(py, key, CS_MAX_PY_INNER_TEXT, NULL);
 			value = attribute ? cs_py_attribute(py, object, attribute) : 0;
+			whole &= attribute && (value || is_pseudo_field(py, field));
 			if (!value || (no && cs_py_attribute(py, field, "repr") == no))
 				continue;
 			cs_strbuf_printf(&r->out, "%s%s=", n++ ? ", " : "", attribute);
-			cs_py_repr_value(r, value);
+			cs_py_repr_named_value(r, attribute, value);
 		}
 		r->steps -= CS_MIN(r->steps, it.i);
+		whole &= !it.cut;
+	} else {
+		whole = false;
 	}
-	cs_strbuf_putc(&r->out, ')');
+	cs_strbuf_puts(&r->out, whole ? ")" : n ? ", " CUT ")" : CUT ")");
 }
 
 static bool put_field(struct cs_py_repr *r, uint64_t key, uint64_t value, uint64_t *n)
@@ -268,23 +318,48 @@ static bool put_field(struct cs_py_repr *r, uint64_t key, uint64_t value, uint64
 
 	if (r->out.cut)
 		return false;
-	if (!name)
-		return true;
 	if (*n >= CS_MAX_PY_SHOWN) {
 		cs_strbuf_puts(&r->out, " " CUT);
 		return false;
 	}
-	cs_strbuf_printf(&r->out, " %s=", name);
-	cs_py_repr_value(r, value);
+	cs_strbuf_printf(&r->out, " %s=", name ? name : "?");
+	cs_py_repr_named_value(r, name, value);
 	++*n;
 	return true;
+}
+
+/** " p=1 q=2" of the __slots__ of one class; false if there may be more than could be
+ * read. */
+static bool put_slots(struct cs_py_repr *r, uint64_t object, uint64_t base, uint64_t *n)
+{
+	const struct cs_py *py = r->py;
+	uint64_t dict = cs_py_get(py, base, py->layout.type_dict), key, value, at;
+	struct cs_py_dict_iter it;
+	bool whole = true;
+
+	if (!dict || !cs_py_dict_begin(py, dict, &it))
+		return false;
+	limit_steps(r, &it);
+	while (cs_py_dict_next(&it, &key, &value)) {
+		whole &= cs_py_type(py, value) != 0;
+		at = cs_py_slot(py, object, base, value);
+		if (!at)
+			continue;
+		if (!cs_py_pointer(py, at, 0, &value))
+			whole = false;
+		else if (value && !put_field(r, key, value, n))
+			break;
+	}
+	r->steps -= CS_MIN(r->steps, it.i);
+	return whole && !it.cut;
 }
 
 /** " a=1 b=2": what is in its __dict__, then in its __slots__; the number of them. */
 static uint64_t put_fields(struct cs_py_repr *r, uint64_t object, uint64_t type)
 {
 	const struct cs_py *py = r->py;
-	uint64_t key, value, base, dict, n = 0;
+	bool whole = !cs_py_attributes_lost(py, object);
+	uint64_t key, value, base, n = 0;
 	struct cs_py_dict_iter it;
 
 	if (cs_py_attributes_begin(py, object, &it)) {
@@ -292,22 +367,14 @@ static uint64_t put_fields(struct cs_py_repr *r, uint64_t object, uint64_t type)
 		while (cs_py_dict_next(&it, &key, &value) && put_field(r, key, value, &n))
 			;
 		r->steps -= CS_MIN(r->steps, it.i);
+		whole &= !it.cut;
 	}
-	for (uint64_t i = 0;
-	     (base = cs_py_type_base(py, type, i)) && n <= CS_MAX_PY_SHOWN; i++) {
-		if (!cs_py_type_has(py, base, CS_PY_HEAPTYPE))
-			continue;
-		dict = cs_py_get(py, base, py->layout.type_dict);
-		if (!dict || !cs_py_dict_begin(py, dict, &it))
-			continue;
-		limit_steps(r, &it);
-		while (cs_py_dict_next(&it, &key, &value)) {
-			value = cs_py_slot(py, object, base, value);
-			if (value && !put_field(r, key, value, &n))
-				break;
-		}
-		r->steps -= CS_MIN(r->steps, it.i);
-	}
+	for (uint64_t i = 0; (base = cs_py_type_base(py, type, i)) && n < CS_MAX_PY_SHOWN;
+	     i++)
+		if (cs_py_type_has(py, base, CS_PY_HEAPTYPE))
+			whole &= put_slots(r, object, base, &n);
+	if (!whole && n < CS_MAX_PY_SHOWN)
+		cs_strbuf_puts(&r->out, " " CUT);
 	return n;
 }
 
@@ -402,6 +469,16 @@ void cs_py_repr_value(struct cs_py_repr *r, uint64_t object)
 	r->path[r->depth++] = object;
 	repr_by_type(r, object, type);
 	r->depth--;
+}
+
+void cs_py_repr_at(struct cs_py_repr *r, uint64_t address)
+{
+	uint64_t object;
+
+	if (cs_py_u64(r->py, address, 0, &object))
+		cs_py_repr_value(r, object);
+	else
+		cs_strbuf_puts(&r->out, "<unreadable>");
 }
 
 void cs_py_repr(const struct cs_py *py, uint64_t object, struct cs_strbuf *out)

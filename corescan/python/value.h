@@ -59,7 +59,12 @@ CS_MUST_CHECK bool cs_py_values_begin(const struct cs_py *py, uint64_t keys, uin
 				      struct cs_py_dict_iter *ret);
 /** The object's own __dict__, where it is a dict object; 0: none, or its values are inline. */
 uint64_t cs_py_own_dict(const struct cs_py *py, uint64_t object);
-/** Value of the slot that member descriptor @descriptor of @owner names, out of @object; 0: none. */
+/** True if it has attributes, but they cannot be read. */
+bool cs_py_attributes_lost(const struct cs_py *py, uint64_t object);
+/**
+ * Address of the slot that member descriptor @descriptor of @owner names, in @object; 0: it is no such
+ * descriptor.
+ */
 uint64_t cs_py_slot(const struct cs_py *py, uint64_t object, uint64_t owner, uint64_t descriptor);
 
 #endif
