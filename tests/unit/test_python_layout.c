@@ -60,13 +60,44 @@ static struct cs_error *published(const void *bytes, size_t len, uint64_t addres
 	return err;
 }
 
+/** One process for each build, of which a word is changed for a while: making one takes its time. */
+static struct fake_target *builds[N_BUILDS];
+
+static int setup(void **state)
+{
+	(void)state;
+	for (unsigned build = 0; build < N_BUILDS; build++) {
+		uint64_t words[N_WORDS + 1];
+		size_t len = runtime_of(build, NO_WORD, 0, words);
+
+		builds[build] = fake_create(build == V3_14_ARM64 ? EM_AARCH64 : EM_X86_64);
+		fake_map(builds[build], RUNTIME, words, len, RW);
+	}
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (unsigned build = 0; build < N_BUILDS; build++)
+		fake_destroy(builds[build]);
+	return 0;
+}
+
+/** What build @build publishes with word number @changed (NO_WORD: none) being @value. */
 static struct cs_error *published_with(unsigned build, size_t changed, uint64_t value,
 				       struct cs_py_layout *ret)
 {
+	struct cs_target *target = fake_cs(builds[build]);
 	uint64_t words[N_WORDS + 1];
-	size_t len = runtime_of(build, changed, value, words);
+	struct cs_error *err;
+	struct cs_mem *mem;
 
-	return published(words, len, RUNTIME, build == V3_14_ARM64 ? EM_AARCH64 : EM_X86_64, ret);
+	fake_poke(builds[build], RUNTIME, words, runtime_of(build, changed, value, words));
+	assert_true(cs_ok(cs_mem_create(target, &mem)));
+	err = cs_py_layout_published(mem, RUNTIME, target->machine, ret);
+	cs_mem_destroy(mem);
+	return err;
 }
 
 static int32_t field(const struct cs_py_layout *layout, size_t i)
@@ -424,5 +455,5 @@ int main(void)
 		cmocka_unit_test(without_cookie_there_is_nothing),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }
