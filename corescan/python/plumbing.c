@@ -8,9 +8,9 @@
  * subtype_dealloc) is not, also where it calls back into Python, and neither is what a C program calls to
  * get things done by name (PyImport_Import).
  *
- * The names are those that stood on the stacks of all versions from 3.6 to 3.13 while a program called
- * through classes, descriptors, operators, iterators, imports, threads and C. Those of 3.14 and 3.15 are
- * from CPython: Python/ceval.c, Objects/call.c, Python/jit_unwind.c.
+ * The names are those that stood on the stacks of all versions from 3.6 to 3.15 while a program called
+ * through classes, descriptors, operators, iterators, imports, threads and C; for 3.14 and 3.15, of which
+ * only stripped builds were at hand, others are from CPython: Python/ceval.c, Objects/call.c.
  */
 #include "python/state.h"
 
@@ -42,21 +42,23 @@ static const char *const names[] = {
 	"PySequence_Contains", "PySequence_DelItem", "PySequence_GetItem", "PySequence_Length",
 	"PySequence_SetItem", "PySequence_Size", "PyVectorcall_Call", "Py_BytesMain",
 	"Py_DECREF", "Py_DecRef", "Py_Main", "Py_RunMain", "Py_XDECREF", "RunMainFromImporter",
-	"RunModule", "_PyCFunction_FastCallDict", "_PyCFunction_FastCallKeywords",
-	"_PyCFunction_Vectorcall", "_PyEvalFrameClearAndPop", "_PyEval_CallTracing",
-	"_PyEval_EvalCode", "_PyEval_EvalCodeWithName", "_PyEval_EvalFrame",
-	"_PyEval_FrameClearAndPop", "_PyEval_UnpackIterable", "_PyEval_UnpackIterableStackRef",
-	"_PyEval_Vector", "_PyFrame_Clear", "_PyFrame_ClearExceptCode", "_PyFrame_ClearLocals",
-	"_PyFunction_FastCall", "_PyFunction_FastCallDict", "_PyFunction_FastCallKeywords",
-	"_PyFunction_Vectorcall", "_PyGen_Send", "_PyJIT_Entry", "_PyLong_FromNbInt",
-	"_PyMethodDef_RawFastCallDict", "_PyMethodDef_RawFastCallKeywords",
-	"_PyMethodDescr_FastCallKeywords", "_PyMethodDescr_Vectorcall", "_PyNumber_Index",
+	"RunModule", "_PyAsyncGenASend_Send", "_PyCFunction_FastCallDict",
+	"_PyCFunction_FastCallKeywords", "_PyCFunction_Vectorcall", "_PyEvalFrameClearAndPop",
+	"_PyEval_CallTracing", "_PyEval_EvalCode", "_PyEval_EvalCodeWithName",
+	"_PyEval_EvalFrame", "_PyEval_FrameClearAndPop", "_PyEval_ImportFrom",
+	"_PyEval_ImportName", "_PyEval_LazyImportName", "_PyEval_UnpackIterable",
+	"_PyEval_UnpackIterableStackRef", "_PyEval_Vector", "_PyForIter_NextWithIndex",
+	"_PyForIter_VirtualIteratorNext", "_PyFrame_Clear", "_PyFrame_ClearExceptCode",
+	"_PyFrame_ClearLocals", "_PyFunction_FastCall", "_PyFunction_FastCallDict",
+	"_PyFunction_FastCallKeywords", "_PyFunction_Vectorcall", "_PyGen_Send", "_PyJIT_Entry",
+	"_PyLong_FromNbInt", "_PyMethodDef_RawFastCallDict", "_PyMethodDef_RawFastCallKeywords",
+	"_PyMethodDescr_FastCallKeywords", "_PyMethodDescr_Vectorcall",
 	"_PyObject_GenericGetAttrWithDict", "_PyObject_GenericSetAttrWithDict",
-	"_PyObject_GetAttrId", "_PyObject_GetMethod", "_PyObject_GetMethodStackRef",
-	"_PyObject_HasAttrId", "_PyObject_HashFast", "_PyObject_LookupAttr",
-	"_PyObject_LookupAttrId", "_PyObject_MakeTpCall", "_PyObject_RealIsInstance",
-	"_PyObject_RealIsSubclass", "_PyObject_SetAttrId", "_PyTier2Interpreter",
-	"_PyVectorcall_Call", "_Py_DECREF", "_Py_Dealloc", "_Py_DecRef",
+	"_PyObject_GetAttrId", "_PyObject_GetAttrStackRef", "_PyObject_GetMethod",
+	"_PyObject_GetMethodStackRef", "_PyObject_HasAttrId", "_PyObject_HashFast",
+	"_PyObject_LookupAttr", "_PyObject_LookupAttrId", "_PyObject_MakeTpCall",
+	"_PyObject_RealIsInstance", "_PyObject_RealIsSubclass", "_PyObject_SetAttrId",
+	"_PyTier2Interpreter", "_PyVectorcall_Call", "_Py_DECREF", "_Py_Dealloc", "_Py_DecRef",
 	"_Py_LoadAttr_StackRefSteal", "_Py_UnixMain", "_Py_XDECREF", "_Py_slot_tp_getattr_hook",
 	"_Py_slot_tp_getattro", "async_gen_asend_iternext", "async_gen_asend_send",
 	"async_gen_asend_throw", "async_gen_athrow_iternext", "async_gen_athrow_send",
@@ -71,7 +73,7 @@ static const char *const names[] = {
 	"do_call", "do_call_core", "do_richcompare", "dotted_getattr", "ext_do_call",
 	"fast_function", "frame_dealloc", "function_call", "function_code_fastcall",
 	"gen_close_iter", "gen_iternext", "gen_send", "gen_send_ex", "gen_send_ex2",
-	"import_ensure_initialized", "import_find_and_load", "import_name",
+	"import_ensure_initialized", "import_find_and_load", "import_from", "import_name",
 	"instancemethod_call", "jit_entry", "lookup_maybe_method", "lookup_method",
 	"maybe_call_line_trace", "method_call", "method_vectorcall", "methoddescr_call",
 	"object_isinstance", "object_issubclass", "object_recursive_isinstance", "object_vacall",
@@ -95,6 +97,7 @@ static const char *const families[] = {
 	"PyNumber_", /* PyNumber_Add, ... */
 	"PyRun_",
 	"_PyCallMethodDescriptor", /* 3.14+ */
+	"_PyNumber_",
 	"_PyObject_Call",
 	"_PyObject_FastCall",
 	"_PyObject_Vectorcall",
