@@ -63,7 +63,7 @@ def run(*command, cwd=None, capture=False):
 class Apt:
     """apt with lists, cache and status of its own: the machine's are left alone."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, architecture="amd64", suite=SUITE):
         cores.need("apt-get", "apt-cache", "dpkg-deb")
         self.folder = folder
         for name in ("lists/partial", "cache/archives/partial", "etc", "files"):
@@ -72,7 +72,7 @@ class Apt:
         mirror = self.mirror()
         lines = [
             f"{kind} [signed-by={KEYRING}] {mirror} {suite} main"
-            for kind, suite in (("deb", SUITE), ("deb-src", SOURCES))
+            for kind, suite in (("deb", suite), ("deb-src", SOURCES))
         ]
         (folder / "etc/sources.list").write_text("\n".join(lines) + "\n", encoding="ascii")
         settings = {
@@ -83,8 +83,8 @@ class Apt:
             "Dir::State::lists": folder / "lists",
             "Dir::State::status": folder / "status",
             "Dir::Cache": folder / "cache",
-            "APT::Architecture": "amd64",
-            "APT::Architectures": "amd64",
+            "APT::Architecture": architecture,
+            "APT::Architectures": architecture,
             "APT::Sandbox::User": "root",
             "APT::Get::List-Cleanup": "false",
         }
