@@ -332,6 +332,7 @@ static uint64_t point(struct world *w, uint64_t flags)
 	t = type(w, "Point", flags | BIT(CS_PY_HEAPTYPE));
 	fake_put64(w->f, t, w->l->heaptype_qualname, fake_str(w->f, "Point"));
 	fake_put64(w->f, t, w->l->heaptype_cached_keys, table);
+	fake_put64(w->f, t, w->l->type_dict, two_entries(w, 0));
 	fake_put64(w->f, t, w->l->type_basicsize, (uint64_t)w->l->object_size + 16);
 	object = block + 64;
 	fake_put64(w->f, object, w->l->object_type, t);
@@ -415,6 +416,39 @@ static void containers(void **state)
 {
 	(void)state;
 	each(containers_of);
+}
+
+/** A page that the core does not hold is not the same as NULL or nothing. */
+static void missing_of(struct world *w)
+{
+	uint64_t managed = w->l->minor >= 11 ? BIT(CS_PY_MANAGED_DICT) : 0;
+	uint64_t object = fake_object(w->f, w->type_list, 64), page, plain;
+	uint64_t t = type(w, "Lost", managed | BIT(CS_PY_HEAPTYPE));
+	const struct cs_py *py;
+
+	fake_put64(w->f, t, w->l->heaptype_qualname, fake_str(w->f, "Lost"));
+	fake_put64(w->f, t, w->l->type_dictoffset, 64);
+	fake_put64(w->f, t, w->l->type_dict, two_entries(w, 0));
+	plain = fake_object(w->f, t, 128) + 64;
+	fake_put64(w->f, plain, w->l->object_type, t);
+	page = (w->f->next + 4095) & ~4095UL;
+	fake_alloc(w->f, page + 4096 - w->f->next);
+	fake_put64(w->f, object, w->l->var_size, 2);
+	fake_put64(w->f, object, w->l->list_items, page);
+	for (int32_t at = -32; at <= -8; at += 8) /* every place of a managed dict */
+		fake_poke64(w->f->target, plain + (uint64_t)(int64_t)at, page + 64);
+	fake_put64(w->f, plain, 64, page + 64);
+	fake_fail(w->f->target, page, 4096);
+	py = fake_python_open(w->f);
+	shows(py, object, "[<unreadable>, <unreadable>]");
+	assert_true(cs_py_attributes_lost(py, plain));
+	assert_false(cs_py_attributes_lost(py, object));
+}
+
+static void missing(void **state)
+{
+	(void)state;
+	each(missing_of);
 }
 
 static void floats(void **state)
@@ -501,6 +535,7 @@ int main(void)
 		cmocka_unit_test(ints),       cmocka_unit_test(tables),
 		cmocka_unit_test(attributes), cmocka_unit_test(containers),
 		cmocka_unit_test(floats),     cmocka_unit_test(hostile),
+		cmocka_unit_test(missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
