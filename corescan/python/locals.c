@@ -70,8 +70,8 @@ static bool is_cell(const struct cs_py *py, uint64_t object)
 
 /** repr() of what is in the slot, in the arena; NULL: nothing is bound. @cell: look into
  * a cell. */
-static struct cs_error *value_of(const struct locals *l, const char *name, uint64_t address,
-				 bool cell, const char **ret)
+static struct cs_error *value_of(const struct locals *l, const char *name,
+				 uint64_t address, bool cell, const char **ret)
 {
 	struct cs_strbuf text;
 	uint64_t object = 0;
