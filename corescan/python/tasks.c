@@ -167,17 +167,24 @@ static struct cs_error *add(struct reader *r, uint64_t task, int32_t tid, bool r
 /** Members of a set, or of a WeakSet: of a set of weak references. */
 static struct cs_error *add_set(struct reader *r, uint64_t set)
 {
-	uint64_t data = set ? cs_py_attribute(r->py, set, "data") : 0, item;
+	uint64_t data = set ? cs_py_attribute(r->py, set, "data") : 0, item, used, n = 0;
 	struct cs_py_set_iter it;
 
-	if (!set || !cs_py_set_begin(r->py, data ? data : set, &it))
+	if (!set)
 		return NULL;
-	while (cs_py_set_next(&it, &item)) {
-		if (data)
+	if (!cs_py_set_begin(r->py, data ? data : set, &it)) {
+		r->cut = true;
+		return NULL;
+	}
+	for (; cs_py_set_next(&it, &item); n++) {
+		if (data) /* a dead one has None */
 			item = cs_py_get(r->py, item, r->py->layout.weakref_object);
+		r->cut |= !item;
 		if (item && !cs_py_is_none(r->py, item))
 			CS_TRY(add(r, item, 0, false));
 	}
+	if (!cs_py_u64(r->py, data ? data : set, r->py->layout.set_used, &used) || n < used)
+		r->cut = true;
 	return NULL;
 }
 
@@ -274,28 +281,47 @@ static struct cs_error *add_registered(struct reader *r)
 	return add_set(r, registry(r, "_eager_tasks"));
 }
 
-/** 3.14 and later: a circular list whose head lies at @head; each node is within its task. */
-static struct cs_error *add_list(struct reader *r, uint64_t head, int32_t tid)
+/**
+ * Along one direction of a circular list: the word at @link of a node leads on, the other one back. True if
+ * it came round to @head.
+ */
+static struct cs_error *add_nodes(struct reader *r, uint64_t head, int32_t tid, unsigned link,
+				  bool *whole_ret)
 {
 	uint64_t previous = head, at, back;
 
-	if (!cs_mem_u64(r->py->mem, head, &at))
+	*whole_ret = false;
+	if (!cs_mem_u64(r->py->mem, head + link, &at))
 		return NULL;
-	for (size_t n = 0; at && at != head; n++) {
+	for (size_t n = 0; at != head; n++) {
 		/* What does not point back is no node of this list. */
 		if (n >= CS_MAX_PY_TASKS || at < 4096 || at % 8 || at > UINT64_MAX - 16 ||
-		    !cs_mem_u64(r->py->mem, at + 8, &back) || back != previous) {
-			r->cut = true;
+		    !cs_mem_u64(r->py->mem, at + 8 - link, &back) || back != previous)
 			return NULL;
-		}
 		CS_TRY(add(r, at - (uint64_t)r->a.task_node, tid, false));
 		previous = at;
-		if (!cs_mem_u64(r->py->mem, at, &at)) {
-			r->cut = true;
+		if (!cs_mem_u64(r->py->mem, at + link, &at))
 			return NULL;
-		}
 	}
+	*whole_ret = true;
 	return NULL;
+}
+
+/** 3.14 and later: a list whose head lies at @head; each node is within its task. */
+static struct cs_error *add_list(struct reader *r, uint64_t head, int32_t tid)
+{
+	uint64_t next, previous;
+	bool whole;
+
+	if (!cs_mem_u64(r->py->mem, head, &next) || !cs_mem_u64(r->py->mem, head + 8, &previous) ||
+	    (!next && !previous))
+		return NULL; /* not in use yet */
+	CS_TRY(add_nodes(r, head, tid, 0, &whole));
+	if (whole)
+		return NULL;
+	/* Behind the damage is what can be reached from the other end. */
+	r->cut = true;
+	return add_nodes(r, head, tid, 8, &whole);
 }
 
 static struct cs_error *add_lists(struct reader *r)
@@ -437,7 +463,11 @@ static struct cs_error *write_tasks(struct reader *r, struct cs_py_tasks *ret)
 		struct cs_py_future f;
 		struct cs_python_task t;
 
-		if (!cs_py_future_read(&r->a, r->found.v[i].task, &f) || !f.task || !f.pending)
+		if (!cs_py_future_read(&r->a, r->found.v[i].task, &f)) {
+			r->cut = true;
+			continue;
+		}
+		if (!f.task || !f.pending)
 			continue;
 		if (ret->n >= CS_MAX_PY_TASKS) {
 			r->cut = true;
