@@ -116,17 +116,20 @@ static struct cs_error *serve_pages(struct cs_mod *mod)
 	size_t i;
 
 	for (i = 0; i < mod->ranges.n; i++) {
-		const struct cs_mod_range *r = &mod->ranges.v[i];
-		uint64_t end = r->end;
+		struct cs_mod_range r = mod->ranges.v[i];
+		uint64_t end = r.end;
 
-		if ((r->prot & CS_PROT_WRITE) || !(r->prot & CS_PROT_READ) ||
-		    r->offset >= mod->file->size || was_writable(mod, r) ||
-		    !cs_mod_range_fits(mod, &mod->file_head, mod->pub.bias, r))
+		/* gdb leaves out the program headers, too, of mappings that equal their files. */
+		if (!cs_mem_region(mod->owner->mem, r.start))
+			r.prot = CS_PROT_READ;
+		if ((r.prot & CS_PROT_WRITE) || !(r.prot & CS_PROT_READ) ||
+		    r.offset >= mod->file->size || was_writable(mod, &r) ||
+		    !cs_mod_range_fits(mod, &mod->file_head, mod->pub.bias, &r))
 			continue;
 		/* What lies behind the end of the file in its last page is not in the file. */
-		if (end - r->start > mod->file->size - r->offset)
-			end = r->start + (mod->file->size - r->offset);
-		CS_TRY(cs_mem_add_file(mod->owner->mem, r->start, end, mod->file, r->offset));
+		if (end - r.start > mod->file->size - r.offset)
+			end = r.start + (mod->file->size - r.offset);
+		CS_TRY(cs_mem_add_file(mod->owner->mem, r.start, end, mod->file, r.offset));
 	}
 	return NULL;
 }
