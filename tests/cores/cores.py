@@ -8,6 +8,7 @@ import collections
 import os
 import pathlib
 import platform
+import re
 import resource
 import shutil
 import signal
@@ -189,6 +190,10 @@ def by_gcore(command, folder, env=None, pid_of=lambda process: process.pid):
             process.kill()
     if not path.is_file() or not path.stat().st_size:
         raise Unavailable(f"gcore: {run.stdout.strip().splitlines()[-1:]}")
+    # That of the vsyscall page fails everywhere.
+    failed = re.findall(r"Memory read failed for corefile section, \d+ bytes at (\w+)", run.stdout)
+    if set(failed) - {"0xffffffffff600000"}:
+        raise Unavailable(f"gcore wrote zeroes instead of memory at {failed[0]}")
     MADE["gcore"] += 1
     return Core(path, pathlib.Path(command[0]), pid, pathlib.Path(folder))
 

@@ -90,7 +90,7 @@ def cells(pythons, programs, hows, everything=True):
         for how in hows
         for python in pythons
         for program in programs
-        if python.runs(program)
+        if python.runs(program, how)
         and (how == "kernel" or everything or program.name in recipes.FEW)
     ]
 
