@@ -11,6 +11,7 @@
 #include "source.h"
 
 #include <string.h>
+#include <strings.h>
 
 struct cs_woven cs_stack_view_item(const struct cs_stack_view *v, size_t i)
 {
@@ -236,6 +237,9 @@ static bool is_plumbing(const struct cs_frame_maker *m, const struct cs_frame *f
 
 	if (f->kind != CS_FRAME_NATIVE && f->kind != CS_FRAME_INLINE)
 		return false;
+	/* Cython puts its helpers into each module that it makes. */
+	if (f->function && !f->nearest && !strncasecmp(f->function, "__pyx_", 6))
+		return cs_py_is_plumbing(f->function);
 	if (!cs_pythons_own(m->input->pythons, f->module))
 		return false;
 	if (name && !f->nearest)
@@ -256,6 +260,18 @@ static bool is_made(const struct cs_frame *frames, size_t n, size_t i)
 	       (i + 1 < n && frames[i + 1].kind == CS_FRAME_PYTHON);
 }
 
+/** A Cython function's body and the wrapper around it are one function to its author: the body stays. */
+static bool is_wrapper(struct cs_frame *frames, size_t i)
+{
+	if (!i || !frames[i].function || !frames[i - 1].function || frames[i].nearest ||
+	    frames[i - 1].nearest || frames[i - 1].kind == CS_FRAME_PYTHON ||
+	    !cs_py_cython_same(frames[i - 1].function, frames[i].function))
+		return false;
+	if (frames[i].short_name)
+		frames[i - 1].short_name = frames[i].short_name;
+	return true;
+}
+
 void cs_frame_maker_plumbing(const struct cs_frame_maker *m, struct cs_frame *frames, size_t n)
 {
 	bool python = false;
@@ -263,6 +279,6 @@ void cs_frame_maker_plumbing(const struct cs_frame_maker *m, struct cs_frame *fr
 	for (size_t i = 0; i < n; i++) {
 		python |= frames[i].kind == CS_FRAME_PYTHON || frames[i].plumbing;
 		frames[i].plumbing = frames[i].plumbing || is_plumbing(m, &frames[i], python) ||
-				     is_made(frames, n, i);
+				     is_made(frames, n, i) || is_wrapper(frames, i);
 	}
 }

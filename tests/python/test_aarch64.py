@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python frames of another machine: Debian's CPython for arm64, under qemu, against its own word."""
+"""Python frames of arm64: Debian's CPython under qemu, against its own word."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Greenlets that do not run, of real processes, against what each wrote about itself.
 
-The greenlet package of several releases comes from PyPI, into .cache; wheels only, nothing is built.
+Several releases of the greenlet package come from PyPI, into .cache; wheels, nothing is built.
 """
 import os
 import pathlib

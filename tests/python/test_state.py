@@ -24,7 +24,7 @@ PENDING = ("text", "key", "tuple", "nothing", "os", "made", "number")
 
 
 def pythons():
-    """By name, each with the environment that it needs: those installed, and what fetch.py brought."""
+    """By name, each with the environment that it needs: installed ones and fetch.py's."""
     found = {name: (path, {}) for name, path in cores.pythons()}
     for python in fetch.interpreters():
         found.setdefault(python.name, (python.path, python.env))
@@ -181,7 +181,8 @@ def pending_library(tmp_path_factory):
     with skipping():
         cores.need("gcc")
         source = HERE / "programs/pending.c"
-        return str(cores.build_library(source, tmp_path_factory.mktemp("pending"), name="pending.so"))
+        folder = tmp_path_factory.mktemp("pending")
+        return str(cores.build_library(source, folder, name="pending.so"))
 
 
 @pytest.mark.parametrize("case", PENDING)
@@ -249,7 +250,8 @@ def test_gil(state, mode):
 def test_collector(state, mode):
     state.die(mode)
     wanted = state.truth["collecting"]
-    marked = [t["tid"] for t in state.report["threads"] if t["python"] and t["python"]["collecting"]]
+    threads = state.report["threads"]
+    marked = [t["tid"] for t in threads if t["python"] and t["python"]["collecting"]]
     free_threaded = state.runtime["free_threaded"]
     assert holders(state) == ([] if free_threaded else [state.truth["holder"]])
     if free_threaded and not marked and mode == "finalizer":

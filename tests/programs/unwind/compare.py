@@ -128,26 +128,20 @@ SCENES.append(
     )
 )
 SCENES.append(Case("plt", "plt", [], ["plt_1", "main"]))
-SCENES.append(
-    Case(
-        "jit-frame",
-        "jit",
-        ["frame"],
-        ["jit_callee", "", "jit_caller", "main"],
-        gdb=False,
-        trust="fp",
-    )
-)
-SCENES.append(
-    Case(
-        "jit-bare",
-        "jit",
-        ["bare"],
-        ["jit_callee", "", "jit_caller", "main"],
-        gdb=False,
-        trust="scan",
-    )
-)
+# Code without tables: by its own epilogue, and without that by what is left.
+for _kind, _trust in (("frame", "fp"), ("bare", "scan")):
+    for _name, _found, _mask in (("", "cfi", None), (f"-{_trust}", _trust, 63)):
+        SCENES.append(
+            Case(
+                f"jit-{_kind}{_name}",
+                "jit",
+                [_kind],
+                ["jit_callee", "", "jit_caller", "main"],
+                gdb=False,
+                trust=_found,
+                mask=_mask,
+            )
+        )
 # aarch64 under qemu-user, whose cores list no files; with signed return addresses gdb 13 is lost.
 for _variant in ("aarch64", "aarch64_pac"):
     for _name, _order in {

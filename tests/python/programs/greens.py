@@ -2,8 +2,8 @@
 """Greenlets that do not run, in two threads: suspended within Python, through C, within generators.
 
 The truth has the frames that gr_frame leads to. Asking for gr_frame makes the package rewrite the
-links of the frames from 3.12 on, so that is done only with "exposed"; else the frames are those that
-each greenlet wrote down itself before it switched away.
+links of the frames from 3.12 on, so that is done only with "exposed"; else the frames are those
+that each greenlet wrote down itself before it switched away.
 """
 import functools
 import sys
@@ -120,7 +120,8 @@ def last(main):
 def main():
     make(greenlet.greenlet)
     me = greenlet.getcurrent()
-    FRAMES[id(me)] = (truth.gettid(), truth.chain(sys._getframe())); greenlet.greenlet(last).switch(me)
+    own = id(me)
+    FRAMES[own] = truth.gettid(), truth.chain(sys._getframe()); greenlet.greenlet(last).switch(me)
 
 
 threading.Thread(target=in_thread, daemon=True).start()

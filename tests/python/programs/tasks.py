@@ -260,7 +260,8 @@ async def numbers_running():
 async def main():
     loop = asyncio.get_event_loop()
     loops.append((loop, truth.gettid()))
-    future, lock, event, queue = loop.create_future(), asyncio.Lock(), asyncio.Event(), asyncio.Queue()
+    future, lock = loop.create_future(), asyncio.Lock()
+    event, queue = asyncio.Event(), asyncio.Queue()
     start(forever(lock), "sleep(1000000)")
     await asyncio.sleep(0)
     start(sleeper(), "sleep(86400.5)", "sleeper")

@@ -46,8 +46,14 @@ static void start(struct job *job)
 
 int main(int argc, char **argv)
 {
-	struct job one = {.code = "import os, time\ndef one():\n os.write(%d, b'x'), time.sleep(1000)\none()\n"};
-	struct job two = {.code = "import os, time\ndef two():\n os.write(%d, b'x'), time.sleep(1000)\ntwo()\n"};
+	struct job one = {.code = "import os, time\n"
+				  "def one():\n"
+				  " os.write(%d, b'x'), time.sleep(1000)\n"
+				  "one()\n"};
+	struct job two = {.code = "import os, time\n"
+				  "def two():\n"
+				  " os.write(%d, b'x'), time.sleep(1000)\n"
+				  "two()\n"};
 
 	if (argc != 5)
 		return 1;
