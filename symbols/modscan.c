@@ -15,6 +15,8 @@
 
 #define RECENT 16 /* modules searched backwards for the owner of a mapping behind a foreign one */
 
+#define MAX_LOOKED_AT_TWICE 2048 /* modules; PyTorch loads some hundreds, and each is compared with all */
+
 struct scan {
 	struct cs_modules *ms;
 	struct cs_link_map map; /* sorted by l_ld */
@@ -236,6 +238,50 @@ static struct cs_error *scan_mappings(struct scan *s)
 			CS_TRY(scan_run(s, run, n));
 	}
 	return NULL;
+}
+
+static bool has_first_page(const struct cs_mod *mod)
+{
+	for (size_t i = 0; i < mod->ranges.n; i++)
+		if (mod->ranges.v[i].offset == 0)
+			return true;
+	return false;
+}
+
+/**
+ * A piece of a module's file that the module has mapped once more (libffi 3.4 and later, for its
+ * trampolines): it has code, but neither the file's layout nor an entry in the link map. The first @n of the
+ * list are looked at.
+ */
+static bool is_second_look(const struct cs_modules *ms, size_t n, const struct cs_mod *mod)
+{
+	if (mod->in_link_map || mod == ms->executable || has_first_page(mod))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct cs_mod *other = ms->list.v[i];
+
+		if (other != mod && other->in_link_map && has_first_page(other) &&
+		    !strcmp(other->raw_path, mod->raw_path))
+			return true;
+	}
+	return false;
+}
+
+static void drop_second_looks(struct cs_modules *ms)
+{
+	size_t n = ms->list.n;
+
+	if (n > MAX_LOOKED_AT_TWICE)
+		return;
+	/* From behind: those that stay are still where they were while the rest is looked at. */
+	for (size_t i = n; i--;)
+		if (is_second_look(ms, n, ms->list.v[i])) {
+			cs_mod_free(ms->list.v[i]);
+			memmove(&ms->list.v[i], &ms->list.v[i + 1],
+				(n - i - 1) * sizeof(ms->list.v[0]));
+			n--;
+		}
+	ms->list.n = n;
 }
 
 /** A file that is mapped as data only is no module: neither executable nor known to the linker. */
@@ -471,6 +517,7 @@ static struct cs_error *scan_all(struct scan *s)
 		qsort(s->map.list.v, s->map.list.n, sizeof(*s->map.list.v), compare_entries);
 	CS_TRY(scan_mappings(s));
 	drop_data(s->ms);
+	drop_second_looks(s->ms);
 	CS_TRY(scan_vdso(s->ms));
 	if (!s->ms->executable)
 		CS_TRY(scan_executable(s->ms));
