@@ -34,7 +34,8 @@ outer()
 DIES = """
     sys.path.insert(0, {here!r}); import truth; saved = json.load(open({outer!r}))
     others = {{int(ident): frames for ident, frames in saved["others"].items()}}
-    truth.record(sys._getframe(), outer=saved["frames"], more=others, interpreter=True), truth.end()
+    known = dict(outer=saved["frames"], more=others, interpreter=True)
+    truth.record(sys._getframe(), saved["weave"], **known), truth.end()
 """
 PARKS = """
     def chain(frame):
@@ -67,7 +68,7 @@ def save(frame):
     truth.settle()
     others = {ident: truth.chain(top) for ident, top in truth.others(truth.tids()).items()}
     with open(OUTER, "w", encoding="ascii") as file:
-        json.dump({"frames": truth.chain(frame), "others": others}, file)
+        json.dump({"frames": truth.chain(frame), "others": others, "weave": WEAVE}, file)
 
 
 def run(interpreter, script):
@@ -90,6 +91,9 @@ def die(thread):
     truth.record(sys._getframe(), more=more), truth.end()
 
 
+WEAVE = [truth.END] + ["waiting", "@map_next"] * 2 + ["waiting", "outer", "<module>"]
+WEAVE += ["@interp_run_string|interpreters_run_string|_run_script", "run"]
+WEAVE += ["<module>", truth.MAIN] if KIND == "same" else ["run", "~", "@."]
 threading.Thread(target=waits, daemon=True, name="of main").start()
 script = SCRIPT % (DIES if KIND in ("same", "worker") else PARKS).strip()
 script = script.format(here=HERE, outer=OUTER, inner=INNER)
