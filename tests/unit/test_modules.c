@@ -107,6 +107,40 @@ static void test_good_pages_from_file(void **state)
 	assert_int_equal(cs_mem_read_some(fx->mem, BIAS - 8, wrong, sizeof(wrong)), 0);
 }
 
+/** gdb lists mappings that equal their files in NT_FILE alone: what was written is told by the module. */
+static void test_good_pages_without_region(void **state)
+{
+	struct fixture *fx = *state;
+	uint8_t head[0x1000] = {0};
+	uint64_t at;
+	FILE *file;
+
+	build(fx, LIB "-Wl,-z,relro,-z,now",
+	      "const int constant[4] = {7}; int answer(void) { return 42; }"
+	      "int (*const pointer)(void) = answer;",
+	      "lib.so");
+	file = fopen(fixture_path(fx, "lib.so"), "r");
+	assert_non_null(file);
+	assert_int_equal(fread(head, 1, sizeof(head), file), sizeof(head));
+	fclose(file);
+	fake_map(fx->target, BIAS, head, sizeof(head), CS_PROT_READ);
+	fake_map_partial(fx->target, BIAS + 0x1000, NULL, 0, 0x1000,
+			 CS_PROT_READ | CS_PROT_EXEC);
+	for (uint64_t offset = 0; offset < 0x3000; offset += 0x1000)
+		fake_file(fx->target, BIAS + offset, BIAS + offset + 0x1000, offset,
+			  fixture_path(fx, "lib.so"));
+	fake_file(fx->target, BIAS + 0x3000, BIAS + 0x4000, 0x2000, fixture_path(fx, "lib.so"));
+	fixture_modules(fx, NULL);
+	assert_int_equal(only(fx)->file_state, CS_FILE_VERIFIED);
+	assert_true(cs_mod_symbol(cs_modules_at(fx->modules, 0), "constant", &at, NULL));
+	assert_in_range(at, BIAS + 0x2000, BIAS + 0x2fff);
+	assert_int_equal(cs_mem_read_some(fx->mem, at, head, 4), 4);
+	assert_int_equal(head[0], 7);
+	assert_true(cs_mod_symbol(cs_modules_at(fx->modules, 0), "pointer", &at, NULL));
+	assert_in_range(at, BIAS + 0x3000, BIAS + 0x3fff);
+	assert_int_equal(cs_mem_read_some(fx->mem, at, head, 8), 0);
+}
+
 /** The same build, laid out anew as patchelf does: its symbols serve, its pages must not. */
 static void test_partial_other_layout(void **state)
 {
@@ -613,6 +647,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_good_verified),	   CASE(test_good_pages_from_file),
+		CASE(test_good_pages_without_region),
 		CASE(test_partial_other_layout),   CASE(test_bad_replaced),
 		CASE(test_bad_missing),		   CASE(test_bad_fifo),
 		CASE(test_bad_no_descriptors),
