@@ -100,7 +100,13 @@ class Apt:
             uri, *origin = line.split()
             if origin == ["Debian", "Debian"]:
                 return uri
-        raise cores.Unavailable("no mirror of Debian among apt's sources (apt-get update?)")
+        # Without lists of packages, apt does not know whose they are.
+        folder = pathlib.Path("/etc/apt")
+        for path in [*folder.glob("sources.list"), *sorted(folder.glob("sources.list.d/*"))]:
+            found = re.search(r"https?://\S+/debian/?(?=\s)", path.read_text(encoding="utf-8"))
+            if found:
+                return found.group()
+        raise cores.Unavailable("no mirror of Debian among apt's sources")
 
     def get(self, *arguments, cwd=None):
         return run("apt-get", "-q", *self.options, *arguments, cwd=cwd)
