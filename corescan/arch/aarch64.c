@@ -64,6 +64,20 @@ static bool call_target(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *r
 	return true;
 }
 
+/** adrp x16; ldr x17, [x16, #]; add x16, x16, #; br x17, a bti in front or not; AAELF64, "PLT" */
+static bool is_stub(const uint8_t *bytes, size_t n)
+{
+	const uint32_t br_x17 = 0xd61f0220;
+	uint32_t insn;
+
+	for (size_t i = 12; i <= 16 && i + 4 <= n; i += 4) {
+		memcpy(&insn, bytes + i, 4);
+		if (le32toh(insn) == br_x17)
+			return true;
+	}
+	return false;
+}
+
 /* mov x8, #__NR_clone or #__NR_clone3; svc #0; glibc: sysdeps/unix/sysv/linux/aarch64/clone3.S */
 static const uint8_t clone_code[] = {0x88, 0x1b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 static const uint8_t clone3_code[] = {0x68, 0x36, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
@@ -102,6 +116,7 @@ const struct cs_arch cs_arch_aarch64 = {
 	.max_call_bytes = 4,
 	.call_before = call_before,
 	.call_target = call_target,
+	.is_stub = is_stub,
 	.clone_code = {clone_code, clone3_code},
 	.clone_len = sizeof(clone_code),
 	.sigreturn_code = sigreturn,

@@ -75,6 +75,9 @@ struct cs_arch {
 	 */
 	bool (*call_target)(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret);
 
+	/** True if the @n bytes of code only jump on to where a word of memory says: a linkage table's stub. */
+	bool (*is_stub)(const uint8_t *bytes, size_t n);
+
 	/** What the @n bytes of code do if they are an epilogue up to its ret; NULL: not known here. */
 	bool (*epilogue)(const uint8_t *bytes, size_t n, struct cs_epilogue *ret);
 

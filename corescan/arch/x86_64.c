@@ -7,6 +7,7 @@
 #include "arch/internal.h"
 
 #include <elf.h>
+#include <string.h>
 
 enum {
 	RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15, RIP, N_REGS
@@ -101,6 +102,16 @@ static const uint8_t clone_code[] = {0xb8, 0x38, 0x00, 0x00, 0x00, 0x0f, 0x05};
 static const uint8_t clone3_code[] = {0xb8, 0xb3, 0x01, 0x00, 0x00, 0x0f, 0x05};
 
 /* Five-level page tables translate 57 bits; linux: Documentation/arch/x86/x86_64/mm.rst */
+/** [endbr64] [bnd] jmp *disp(%rip); psABI for AMD64, "Procedure Linkage Table" */
+static bool is_stub(const uint8_t *bytes, size_t n)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	size_t i = n >= 4 && !memcmp(bytes, endbr64, 4) ? 4 : 0;
+
+	i += i < n && bytes[i] == 0xf2;
+	return i + 2 <= n && bytes[i] == 0xff && bytes[i + 1] == 0x25;
+}
+
 /** Bytes of the pop at @p; its register in *@reg. 0: it is none. */
 static size_t pop_len(const uint8_t *p, size_t n, unsigned *reg)
 {
@@ -189,6 +200,7 @@ const struct cs_arch cs_arch_x86_64 = {
 	.max_call_bytes = 7,
 	.call_before = call_before,
 	.call_target = call_target,
+	.is_stub = is_stub,
 	.epilogue = epilogue,
 	.clone_code = {clone_code, clone3_code},
 	.clone_len = sizeof(clone_code),

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define FIRST_PCS 4096UL /* entries; a power of two */
+#define MAX_STUB 20 /* bytes of code that tell a stub */
 #define MAX_CALL_BYTES 16UL
 
 bool cs_pc_executable(const struct cs_unwinder *u, uint64_t pc)
@@ -47,6 +48,15 @@ bool cs_pc_after_call(const struct cs_unwinder *u, uint64_t pc)
 	return n && u->arch->call_before(bytes, n);
 }
 
+/** Code that cannot be read may be anything. */
+static bool may_be_stub(const struct cs_unwinder *u, uint64_t pc)
+{
+	uint8_t code[MAX_STUB];
+	size_t n = cs_mem_read_some(u->mem, pc, code, sizeof(code));
+
+	return n < sizeof(code) || u->arch->is_stub(code, n);
+}
+
 bool cs_pc_may_call(const struct cs_unwinder *u, uint64_t ra, uint64_t callee)
 {
 	const struct cs_mod *from = cs_modules_find(u->modules, ra - 1);
@@ -59,7 +69,8 @@ bool cs_pc_may_call(const struct cs_unwinder *u, uint64_t ra, uint64_t callee)
 		return true;
 	/* A call of another module goes through a stub of this one; made code has no stubs. */
 	if (from != to)
-		return from && to && cs_modules_find(u->modules, target) == from;
+		return from && to && cs_modules_find(u->modules, target) == from &&
+		       may_be_stub(u, target);
 	return target <= callee && callee - target < CS_MAX_FUNCTION;
 }
 

@@ -234,6 +234,60 @@ static void machines_have_names(void **state)
 	assert_null(cs_machine_name(0xfffe));
 }
 
+/** Epilogues as compilers and CPython's trampolines (Python/asm_trampoline.S) have them. */
+static void test_x86_64_epilogue(void **state)
+{
+	static const uint8_t add[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
+	static const uint8_t add_large[] = {0x48, 0x81, 0xc4, 0x28, 0x01, 0x00, 0x00, 0xc3};
+	static const uint8_t pops[] = {0x48, 0x83, 0xc4, 0x10, 0x5b, 0x5d, 0x41, 0x5c, 0xc3};
+	static const uint8_t leave[] = {0xc9, 0xc3};
+	static const uint8_t other[] = {0x48, 0x89, 0xc3, 0x5b, 0xc3}; /* mov rbx, rax first */
+	static const uint8_t pop_sp[] = {0x5c, 0xc3};
+	const struct cs_arch *arch = cs_arch_find(EM_X86_64);
+	struct cs_epilogue e;
+
+	(void)state;
+	assert_true(arch->epilogue(add, sizeof(add), &e));
+	assert_false(e.from_fp);
+	assert_int_equal(e.ra_at, 8);
+	assert_int_equal(e.restored, 0);
+	assert_true(arch->epilogue(add_large, sizeof(add_large), &e));
+	assert_int_equal(e.ra_at, 0x128);
+	assert_true(arch->epilogue(pops, sizeof(pops), &e));
+	assert_int_equal(e.ra_at, 0x28);
+	assert_int_equal(e.restored, 1U << 3 | 1U << 6 | 1U << 12); /* rbx, rbp, r12 */
+	assert_int_equal(e.at[3], 0x10);
+	assert_int_equal(e.at[6], 0x18);
+	assert_int_equal(e.at[12], 0x20);
+	assert_true(arch->epilogue(leave, sizeof(leave), &e));
+	assert_true(e.from_fp);
+	assert_int_equal(e.ra_at, 8);
+	assert_int_equal(e.at[6], 0);
+	assert_false(arch->epilogue(other, sizeof(other), &e));
+	assert_false(arch->epilogue(pop_sp, sizeof(pop_sp), &e));
+	for (size_t n = 0; n < sizeof(pops); n++) /* ret is not reached */
+		assert_false(arch->epilogue(pops, n, &e));
+}
+
+static void test_stubs(void **state)
+{
+	static const uint8_t plain[] = {0xff, 0x25, 0x12, 0x34, 0x00, 0x00};
+	static const uint8_t guarded[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x00};
+	static const uint8_t function[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0x25};
+	static const uint8_t arm[] = {0x10, 0x01, 0x00, 0x90, 0x11, 0x02, 0x40, 0xf9,
+				      0x10, 0x02, 0x00, 0x91, 0x20, 0x02, 0x1f, 0xd6};
+	const struct cs_arch *x86 = cs_arch_find(EM_X86_64), *arm64 = cs_arch_find(EM_AARCH64);
+
+	(void)state;
+	assert_true(x86->is_stub(plain, sizeof(plain)));
+	assert_true(x86->is_stub(guarded, sizeof(guarded)));
+	assert_false(x86->is_stub(function, sizeof(function)));
+	assert_false(x86->is_stub(plain, 1));
+	assert_true(arm64->is_stub(arm, sizeof(arm)));
+	assert_false(arm64->is_stub(arm, sizeof(arm) - 4));
+	assert_false(arm64->is_stub(function, sizeof(function)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +298,8 @@ int main(void)
 		cmocka_unit_test(direct_calls_have_a_target),
 		cmocka_unit_test(addresses_that_no_table_translates),
 		cmocka_unit_test(machines_have_names),
+		cmocka_unit_test(test_x86_64_epilogue),
+		cmocka_unit_test(test_stubs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
