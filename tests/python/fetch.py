@@ -150,7 +150,8 @@ class Apt:
             except cores.Unavailable:
                 lock = [self.replacement(*line) for line in lock]
                 missing = [f"{p}={v}" for p, v, digest in lock if not self.kept(p, digest)]
-                self.get("download", *missing, cwd=self.folder / "files")
+                if missing:
+                    self.get("download", *missing, cwd=self.folder / "files")
         for package, version, digest in lock:
             path = self.kept(package, digest)
             if not path:
