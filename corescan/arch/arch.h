@@ -75,7 +75,7 @@ struct cs_arch {
 	 */
 	bool (*call_target)(const uint8_t *bytes, size_t n, uint64_t ra, uint64_t *ret);
 
-	/** True if the @n bytes of code only jump on to where a word of memory says: a linkage table's stub. */
+	/** True if the code at @bytes only jumps to where a word says: a stub of a linkage table. */
 	bool (*is_stub)(const uint8_t *bytes, size_t n);
 
 	/** What the @n bytes of code do if they are an epilogue up to its ret; NULL: not known here. */
