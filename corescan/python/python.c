@@ -300,8 +300,9 @@ static size_t frames_on_stack(const struct cs_pythons *ps, size_t i, const struc
 }
 
 /**
- * Up to 3.9 nothing but the loop's own variables says on which stack a frame runs. That is asked only where
- * two thread states claim one thread: one of them was lent to another (a subinterpreter).
+ * Up to 3.9, and where what the loop left on its stack cannot be read, nothing but the loop's own variables
+ * says on which stack a frame runs. That is asked only where two thread states claim one thread: one of them
+ * was lent to another (a subinterpreter).
  */
 static size_t thread_of_frames(const struct cs_pythons *ps, const struct cs_py_state *s, size_t claimed)
 {
@@ -350,9 +351,13 @@ static struct cs_error *match_states(struct cs_pythons *ps, struct cs_py_process
 	for (size_t i = 0; i < p->states.n; i++) {
 		struct cs_py_state *s = &p->states.v[i];
 
+		/* A subinterpreter's state of which no frame is left may have been lent to any thread. */
+		if (s->thread != CS_PY_NO_THREAD && claims[s->thread] && s->chain.broken &&
+		    !s->chain.frames.n && p->interps.v[s->interp].id != 0)
+			s->thread = CS_PY_NO_THREAD;
 		if (s->thread == CS_PY_NO_THREAD)
 			continue;
-		if (p->py.layout.minor < 10 && claims[s->thread] > 1 && s->chain.frames.n) {
+		if (claims[s->thread] > 1 && s->chain.frames.n && !anchor_of(&s->chain)) {
 			size_t thread = thread_of_frames(ps, s, s->thread);
 
 			s->own_id = thread == s->thread;

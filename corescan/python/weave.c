@@ -236,6 +236,8 @@ static void pair_by_address(struct weaver *w, struct placed *runs, size_t n)
 	size_t left = w->n_loops;
 
 	for (size_t j = n; j-- && left;) {
+		if (runs[j].native != NOWHERE || !runs[j].run->n)
+			continue;
 		for (size_t m = left; m-- && left - m <= MAX_STRAY;) {
 			if (loop_holds(w, w->loops[m], frame_of(&runs[j])->address) != HELD)
 				continue;
@@ -244,6 +246,14 @@ static void pair_by_address(struct weaver *w, struct placed *runs, size_t n)
 			break;
 		}
 	}
+}
+
+static bool all_placed(const struct placed *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (runs[i].native == NOWHERE)
+			return false;
+	return true;
 }
 
 /** The runs of one thread state, innermost first. */
@@ -262,11 +272,12 @@ static struct cs_error *place_strand(struct weaver *w, const struct cs_py_strand
 			.native = run->anchor ? windows_find(&w->windows, run->anchor) : NOWHERE};
 	}
 	w->n_placed += n;
-	if (strand->process->py.layout.minor < 10) {
-		CS_TRY(find_loops(w, strand->process));
-		if (!pair_in_order(w, runs, n))
-			pair_by_address(w, runs, n);
-	}
+	/* 3.10 has one call of the loop a frame, too, and its CFrames may not be in the core. */
+	if (strand->process->py.layout.minor > 10 || all_placed(runs, n))
+		return NULL;
+	CS_TRY(find_loops(w, strand->process));
+	if (strand->process->py.layout.minor == 10 || !pair_in_order(w, runs, n))
+		pair_by_address(w, runs, n);
 	return NULL;
 }
 
