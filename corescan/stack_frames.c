@@ -172,7 +172,7 @@ static struct cs_error *write_python(const struct cs_frame_maker *m, const struc
 	const struct cs_py *py = weave->strands.v[item->strand].py;
 	const struct cs_py_frame *frame = cs_woven_frame(weave, item);
 
-	*ret = cs_py_frame_model(py, frame);
+	*ret = cs_py_frame_model(frame);
 	ret->entry = item->entry;
 	if (m->source)
 		ret->source = cs_source_line(m->source, ret->file, ret->line);

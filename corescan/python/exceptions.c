@@ -102,7 +102,7 @@ static struct cs_frame frame_of_entry(const struct reader *r, uint64_t tb)
 		frame.line = cs_py_code_line(r->p->codes, frame.code,
 					     l->minor >= 10 ? (int32_t)lasti / 2
 							    : (int32_t)lasti);
-	return cs_py_frame_model(r->py, &frame);
+	return cs_py_frame_model(&frame);
 }
 
 static struct cs_frame gap(const char *text)

@@ -144,13 +144,12 @@ uint64_t cs_py_frame_of_object(const struct cs_py *py, uint64_t frame_object)
 				      : cs_py_get(py, frame_object, py->layout.pyframe_frame);
 }
 
-struct cs_frame cs_py_frame_model(const struct cs_py *py, const struct cs_py_frame *frame)
+struct cs_frame cs_py_frame_model(const struct cs_py_frame *frame)
 {
 	struct cs_frame f = {.kind = CS_FRAME_PYTHON,
 			     .trust = CS_TRUST_RUNTIME,
 			     .address = frame->address};
 
-	(void)py;
 	if (frame->code) {
 		f.function = frame->code->name;
 		f.file = frame->code->filename;

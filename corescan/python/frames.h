@@ -86,6 +86,6 @@ CS_MUST_CHECK bool cs_py_frame_read(const struct cs_py *py, struct cs_py_codes *
 uint64_t cs_py_frame_of_object(const struct cs_py *py, uint64_t frame_object);
 
 /** The model's frame for @frame: name, file, line; values and source are added by others. */
-struct cs_frame cs_py_frame_model(const struct cs_py *py, const struct cs_py_frame *frame);
+struct cs_frame cs_py_frame_model(const struct cs_py_frame *frame);
 
 #endif

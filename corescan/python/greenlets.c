@@ -285,7 +285,7 @@ static struct cs_error *read_frames(struct reader *r, const struct saved *s,
 	if (!frames)
 		return &cs_nomem;
 	for (size_t i = 0; i < chain.frames.n; i++)
-		frames[i] = cs_py_frame_model(r->py, &chain.frames.v[i]);
+		frames[i] = cs_py_frame_model(&chain.frames.v[i]);
 	ret->frames = frames;
 	ret->n_frames = chain.frames.n;
 	return NULL;

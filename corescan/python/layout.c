@@ -36,11 +36,6 @@ static const struct {
 #undef A
 };
 
-static int32_t *field_at(struct cs_py_layout *layout, size_t position)
-{
-	return (int32_t *)(void *)((char *)layout + position);
-}
-
 /** The column of 3.@minor; CS_PY_COLUMNS: none. */
 static enum cs_py_column column_of(unsigned minor, bool free_threaded)
 {
@@ -64,10 +59,10 @@ bool cs_py_layout_table(uint32_t version, bool free_threaded, uint16_t machine,
 				     .free_threaded = free_threaded,
 				     .source = CS_LAYOUT_TABLE};
 	for (size_t i = 0; i < cs_py_n_fields; i++)
-		*field_at(ret, cs_py_fields[i].position) = table[i][column];
+		*cs_py_layout_at(ret, cs_py_fields[i].position) = table[i][column];
 	for (size_t i = 0; machine == EM_AARCH64 && i < CS_COUNT(aarch64); i++)
 		if (aarch64[i].column == column)
-			*field_at(ret, aarch64[i].position) = aarch64[i].offset;
+			*cs_py_layout_at(ret, aarch64[i].position) = aarch64[i].offset;
 	/* 3.7.0 to 3.7.3 kept the current thread state elsewhere. py-spy: src/python_bindings/mod.rs */
 	if (minor == 7 && (version >> 8 & 0xff) < 4)
 		ret->runtime_tstate_current = 1392;

@@ -44,6 +44,12 @@ struct cs_py_field {
 extern const struct cs_py_field cs_py_fields[];
 extern const size_t cs_py_n_fields;
 
+/** The offset at `position` of a layout, of one field of cs_py_fields. */
+CS_UNUSED static inline int32_t *cs_py_layout_at(struct cs_py_layout *layout, size_t position)
+{
+	return (int32_t *)(void *)((char *)layout + position);
+}
+
 /** The table's layout of a version, e.g. 0x030b07f0; false: none for that version. */
 CS_MUST_CHECK bool cs_py_layout_table(uint32_t version, bool free_threaded, uint16_t machine,
 				      struct cs_py_layout *ret);

@@ -186,7 +186,7 @@ static void read_unit(struct reader *r, Dwarf_Die *unit)
 
 static int32_t *field_of(struct cs_py_layout *layout, size_t i)
 {
-	return (int32_t *)(void *)((char *)layout + cs_py_fields[i].position);
+	return cs_py_layout_at(layout, cs_py_fields[i].position);
 }
 
 /**

@@ -41,11 +41,6 @@ struct published {
 	unsigned minor;
 };
 
-static int32_t *field_at(struct cs_py_layout *layout, size_t position)
-{
-	return (int32_t *)(void *)((char *)layout + position);
-}
-
 static struct cs_error *read_words(struct cs_mem *mem, uint64_t at, struct published *p)
 {
 	uint64_t raw[N_WORDS];
@@ -144,7 +139,7 @@ static void override(const struct published *p, struct cs_py_layout *layout)
 
 		if (!p->present[i] || words[i].ours == NONE)
 			continue;
-		ours = field_at(layout, words[i].ours);
+		ours = cs_py_layout_at(layout, words[i].ours);
 		/* A field that only builds without a GIL have is published as 0 by the others. */
 		if (p->value[i] || *ours != CS_ABSENT)
 			*ours = (int32_t)p->value[i];

@@ -48,7 +48,8 @@ static uint64_t interp_head(const struct cs_scene *scene, struct cs_mod *mod)
 	return at + 7 + (uint64_t)(int64_t)distance;
 }
 
-void cs_py_open(const struct cs_scene *scene, const struct cs_py_found *found, struct cs_py *ret)
+/** All but what symbols and builtins tell: enough to follow the list of interpreters. */
+static void attach(const struct cs_scene *scene, const struct cs_py_found *found, struct cs_py *ret)
 {
 	uint64_t head_at = found->layout.minor == 6
 				   ? found->runtime
@@ -63,6 +64,11 @@ void cs_py_open(const struct cs_scene *scene, const struct cs_py_found *found, s
 			      .first_interp = found->interp};
 	if (!ret->first_interp && found->runtime)
 		ret->first_interp = cs_py_get(ret, head_at, 0);
+}
+
+void cs_py_open(const struct cs_scene *scene, const struct cs_py_found *found, struct cs_py *ret)
+{
+	attach(scene, found, ret);
 	ret->type_type = static_object(scene, found->module, "PyType_Type");
 	ret->type_code = static_object(scene, found->module, "PyCode_Type");
 	ret->none = static_object(scene, found->module, "_Py_NoneStruct");
@@ -252,7 +258,7 @@ static bool runs(const struct cs_scene *scene, const struct cs_py_found *found)
 {
 	struct cs_py py;
 
-	cs_py_open(scene, found, &py);
+	attach(scene, found, &py);
 	return py.first_interp != 0;
 }
 

@@ -421,7 +421,7 @@ static struct cs_error *write_frames(const struct reader *r, const struct cs_py_
 	if (!frames)
 		return &cs_nomem;
 	for (size_t i = 0; i < n; i++)
-		frames[i] = cs_py_frame_model(r->py, &await->frames.v[n - 1 - i]);
+		frames[i] = cs_py_frame_model(&await->frames.v[n - 1 - i]);
 	ret->frames = frames;
 	ret->n_frames = n;
 	return NULL;

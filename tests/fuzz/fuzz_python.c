@@ -212,7 +212,7 @@ static void check_weave(const struct cs_weave *w, size_t n_native)
 		case CS_WOVEN_PYTHON: {
 			const struct cs_py_frame *f = cs_woven_frame(w, item);
 			const struct cs_py *py = w->strands.v[item->strand].py;
-			struct cs_frame model = cs_py_frame_model(py, f);
+			struct cs_frame model = cs_py_frame_model(f);
 
 			check_frames(&model, 1);
 			if (i < 16)
