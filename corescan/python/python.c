@@ -16,7 +16,8 @@
 #define LOCK_SIZE 256 /* bytes of the lock with its mutex and condition; 3.15t has 232 */
 #define MAX_STACK_SEARCH (1UL << 20) /* bytes of a stack searched for frames before 3.10 */
 #define MAX_FRAMES_SOUGHT 8
-#define RDI 5         /* DWARF number: the first argument of a system call on x86_64 */
+#define RSI 4 /* DWARF numbers: the second and the first argument of a system call on x86_64 */
+#define RDI 5
 
 struct keyed {
 	uint64_t key;
@@ -382,12 +383,30 @@ static uint64_t lock_of(const struct cs_py_process *p, size_t interp)
 		       : p->py.runtime + (uint64_t)l->runtime_gil_last_holder - 8;
 }
 
-/** The thread sleeps in futex() on a word of the lock: on its condition, or its mutex. */
+/**
+ * The thread is in futex(FUTEX_WAIT_BITSET), the wait of a condition with a time limit. Plain FUTEX_WAIT is
+ * that of a mutex, or within pthread_cond_signal(): whoever lets the lock go comes there, too.
+ */
+static bool in_futex_wait(const struct cs_pythons *ps, const struct cs_regs *regs)
+{
+	static const uint8_t syscall_code[] = {0x0f, 0x05};
+	uint8_t code[sizeof(syscall_code)];
+	uint64_t pc, op;
+
+	if (!cs_regs_get(regs, ps->scene->arch->pc, &pc) || !cs_regs_get(regs, RSI, &op) ||
+	    cs_mem_read_some(ps->scene->mem, pc - sizeof(code), code, sizeof(code)) != sizeof(code))
+		return false;
+	op &= 0x7f; /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME; linux: futex.h */
+	return !memcmp(code, syscall_code, sizeof(code)) && op == 9;
+}
+
+/** The thread sleeps on a condition of the lock. */
 static bool sleeps_on(const struct cs_pythons *ps, size_t thread, uint64_t lock)
 {
 	uint64_t word;
 
 	return lock && ps->scene->arch->machine == EM_X86_64 &&
+	       in_futex_wait(ps, ps->natives[thread].regs) &&
 	       cs_regs_get(ps->natives[thread].regs, RDI, &word) && word >= lock &&
 	       word - lock < LOCK_SIZE;
 }
