@@ -10,11 +10,13 @@ that the project holds itself to. Nothing here passes or fails: a busy machine m
 red.
 """
 import argparse
+import collections
 import json
 import os
 import pathlib
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -64,25 +66,45 @@ def build(cache, name):
     return program
 
 
+# status: that of exit, from 128 on the signal that ended it; None: it ran past its limit.
+Run = collections.namedtuple("Run", "wall cpu rss_kib status out err")
+
+
 class Stopwatch:
     """Runs commands through programs/measure.c, which says why."""
 
     def __init__(self, cache):
         self.launcher = build(cache, "measure")
 
+    def measure(self, command, limit=None, env=None):
+        """A Run of the command; of one that ran past LIMIT seconds nothing else is known."""
+        with tempfile.NamedTemporaryFile() as figures, tempfile.TemporaryFile() as out:
+            with tempfile.TemporaryFile() as err:
+                process = subprocess.Popen(
+                    [self.launcher, figures.name, *command],
+                    **{"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err},
+                    start_new_session=True,
+                    env=env,
+                )
+                try:
+                    failed = process.wait(limit)
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+                    return Run(limit, None, None, None, "", "")
+                if failed:
+                    raise RuntimeError(f"{self.launcher} could not run {command[0]}")
+                said = []
+                for file in (out, err):
+                    file.seek(0)
+                    said.append(file.read().decode(errors="replace"))
+            wall, cpu, rss, status = pathlib.Path(figures.name).read_text().split()
+            return Run(float(wall), float(cpu), int(rss), int(status), *said)
+
     def run(self, command):
         """Wall seconds, CPU seconds and peak KiB of one run, and what it printed."""
-        with tempfile.NamedTemporaryFile() as figures, tempfile.TemporaryFile() as out:
-            subprocess.run(
-                [self.launcher, figures.name, *command],
-                stdout=out,
-                check=True,
-                stderr=subprocess.DEVNULL,
-                stdin=subprocess.DEVNULL,
-            )
-            out.seek(0)
-            wall, cpu, rss = pathlib.Path(figures.name).read_text().split()
-            return float(wall), float(cpu), int(rss), out.read().decode(errors="replace")
+        run = self.measure(command)
+        return run.wall, run.cpu, run.rss_kib, run.out
 
 
 def frames_of(thread, python=False):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Run a command and print its wall seconds, CPU seconds and peak KiB to a file: measure OUT COMMAND...
+ * Run a command and print its wall seconds, CPU seconds, peak KiB and exit status (from 128 on: the signal that
+ * ended it) to a file: measure OUT COMMAND...
  *
  * A process's peak memory as wait4() tells it includes what its parent had before exec (linux: fs/exec.c,
  * exec_mmap), so that a large interpreter cannot measure a small program. This one is small.
@@ -36,8 +37,9 @@ int main(int argc, char **argv)
 	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0)
 		return 127;
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	fprintf(out, "%.6f %.6f %ld\n",
+	fprintf(out, "%.6f %.6f %ld %d\n",
 		(double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9,
-		seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss);
+		seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss,
+		WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	return fclose(out) == 0 ? 0 : 127;
 }
