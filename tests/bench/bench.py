@@ -24,9 +24,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(ROOT / "tests/cores"))
+sys.path[:0] = [str(ROOT / "tests/cores"), str(HERE)]
 
 import cores  # noqa: E402  (found by the line above)
+import peers_cores  # noqa: E402
 
 
 class Unavailable(Exception):
@@ -261,11 +262,29 @@ def bench_python(args):
     return tables, bars
 
 
+def bench_rig(args):
+    """A released CUDA build that its NCCL watchdog ended: tests/rig makes the core."""
+    torch = peers_cores.RIG_TORCH[0]
+    with tempfile.TemporaryDirectory(prefix="rig-", dir=args.cache) as folder:
+        try:
+            core = peers_cores.make_rig(torch, pathlib.Path(folder))
+        except peers_cores.Unavailable as why:
+            raise Unavailable(str(why)) from why
+        result = compare(args, core.path, core.executable, args.runs)
+    bars = [
+        (f"{core.name}: corescan / eu-stack", ratio(result, "eu-stack"), 1),
+        (f"{core.name}: corescan / gdb", ratio(result, "gdb"), 1 / 30),
+        (f"{core.name}: peak memory, MiB", result["corescan"]["rss_kib"] / 1024, 64),
+    ]
+    return {core.name: result}, bars
+
+
 PARTS = {
     "threads": bench_threads,
     "torch": bench_torch,
     "heap": bench_heap,
     "python": bench_python,
+    "rig": bench_rig,
 }
 
 
@@ -279,7 +298,7 @@ def show(tables, bars):
     for name, value, bar in bars:
         measured = "-" if value is None else f"{value:.3f}"
         verdict = "" if value is None else "ok" if value <= bar else "ABOVE"
-        print(f"{name:62} {measured:>9} {bar:6} {verdict}")
+        print(f"{name:62} {measured:>9} {bar:6.3g} {verdict}")
 
 
 def main():

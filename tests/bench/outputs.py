@@ -329,7 +329,7 @@ class Aliases:
         if "signal" in (reference.kind, frame.kind):
             return reference.kind == "signal"
         wanted = self.of(reference.name)
-        return wanted == self.of(frame.name) or (frame.nearest and wanted is None)
+        return wanted == self.of(frame.name) or (wanted is None and bool(frame.nearest))
 
 
 def judge_native(shown, reference, aliases):

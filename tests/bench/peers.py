@@ -127,6 +127,8 @@ TOOLS = (
             "CPython's own helper for gdb (HELPER: pythonX.Y-gdb.py), which must be that of the"
             " core's minor version, and needs the interpreter's debug information. Its stacks are"
             " apart from those of bt.",
+            "The helper of 3.8 takes a step back in the table of lines for one of 256 lines more:"
+            " such a line is wrong.",
             "Debian's interpreters have both in pythonX.Y-dbg, of exactly the same build;"
             " peers.py --install unpacks that into .cache/peers/debug if the mirror has it.",
         ),
@@ -500,15 +502,26 @@ HEADINGS = {
 }
 
 
-def write_page(path, lines):
-    """Replaces what stands between MARKS in a page."""
-    text = path.read_text(encoding="utf-8")
-    if any(text.count(mark) != 1 for mark in MARKS):
-        raise SystemExit(f"{path}: needs one line {MARKS[0]} and one {MARKS[1]} around the table")
-    before, rest = text.split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
+def around_table(path):
+    """What stands before and after MARKS in a page; without them nothing is measured in vain."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as why:
+        raise SystemExit(f"peers.py: {path}: {why.strerror}") from why
+    before, first, rest = text.partition(MARKS[0])
+    _, last, after = rest.partition(MARKS[1])
+    if not (first and last):
+        raise SystemExit(
+            f"peers.py: {path}: the table goes between a line {MARKS[0]} and a line {MARKS[1]}:"
+            " write them where it is to stand"
+        )
+    return before + first, last + after
+
+
+def write_page(path, around, lines):
+    before, after = around
     inside = "\n".join(lines)
-    path.write_text(f"{before}{MARKS[0]}\n{inside}\n{MARKS[1]}{after}", encoding="utf-8")
+    path.write_text(f"{before}\n{inside}\n{after}", encoding="utf-8")
 
 
 def options():
@@ -534,6 +547,7 @@ def main():
     if args.install:
         peers_install.install()
         return 0
+    around = around_table(args.write) if args.write else None
     result = measure(args)
     if args.json:
         print(json.dumps(result, indent=1))
@@ -542,7 +556,7 @@ def main():
     else:
         print("\n".join(as_text(result)))
     if args.write:
-        write_page(args.write, as_markdown(result))
+        write_page(args.write, around, as_markdown(result))
     return 0 if result["cores"] else 77
 
 

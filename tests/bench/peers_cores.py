@@ -70,7 +70,8 @@ def make_torch(folder):
 def make_native(folder):
     program = cores.build("throw.cc", folder)
     core = cores.by_kernel([program], cores.fresh(folder, "native"))
-    return Core("C++ exception that nobody catches, 1 thread", core.path, str(program), None, None, True)
+    name = "C++ exception that nobody catches, 1 thread"
+    return Core(name, core.path, str(program), None, None, True)
 
 
 def make_rig(torch, folder):

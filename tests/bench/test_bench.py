@@ -35,6 +35,7 @@ def bench(part, tmp_path):
     return json.loads(run.stdout)
 
 
+# The part on the rig's core needs gigabytes of downloads: it is for those who have them.
 @pytest.mark.parametrize("part", ["threads", "torch", "heap", "python"])
 def test_bench(part, tmp_path):
     result = bench(part, tmp_path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Run a command and print its wall seconds, CPU seconds, peak KiB and exit status (from 128 on: the signal that
- * ended it) to a file: measure OUT COMMAND...
+ * Run a command and print its wall seconds, CPU seconds, peak KiB and exit status to a file, where a status
+ * from 128 on is the signal that ended it: measure OUT COMMAND...
  *
  * A process's peak memory as wait4() tells it includes what its parent had before exec (linux: fs/exec.c,
  * exec_mmap), so that a large interpreter cannot measure a small program. This one is small.
