@@ -22,7 +22,7 @@ import scenario as scenarios
 from fetch import ROOT, Unavailable, say
 from lock import HERE
 
-sys.path.insert(0, str(ROOT / "tests/cores"))
+sys.path.append(str(ROOT / "tests/cores"))
 
 import cores  # noqa: E402  (found by the line above)
 
@@ -272,6 +272,8 @@ def collect(rank, scenario):
     subject = rank.subject(scenario.of)
     pid, place = subject or (rank.pid, rank.folder)
     core = core_in(place) or core_in(rank.folder)
+    if core:
+        cores.MADE["gcore" if core.name == "core.gdb" else "kernel-core"] += 1
     word = place / ("truth.json" if scenario.truth == "record" else "fault.txt")
     status = rank.process.returncode
     return Played(
