@@ -68,24 +68,24 @@ static ncclResult_t check(const struct request *request)
 				     : comm->suspended ? "suspended"
 						       : "finalized");
 	if (request->root < 0 || request->root >= comm->nranks)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : invalid root %d (root should be in the 0..%d range)",
-				     name, request->root, comm->nranks);
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : invalid root %d (root should be in the 0..%d range)", name,
+				     request->root, comm->nranks);
 	if ((unsigned)request->type >= TYPES)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : invalid type %d", name, (int)request->type);
+		return rig_nccl_fail(ncclInvalidArgument, "%s : invalid type %d", name,
+				     (int)request->type);
 	if (!is_operation(comm, (int)request->op))
 		return rig_nccl_fail(ncclInvalidArgument, "%s : invalid reduction operation %d", name,
 				     (int)request->op);
 	if (rig_broken())
 		return rig_nccl_cuda_fails(rig_broken());
-	if (!rig_stream_of((struct rig_stream *)request->stream))
-		return rig_nccl_cuda_fails(RIG_INVALID_HANDLE);
 	return ncclSuccess;
 }
 
 static ncclResult_t put(const struct request *request)
 {
 	const char *name = names[request->kind][0];
-	struct rig_nccl_operation operation = {.stream = (struct rig_stream *)request->stream};
+	struct rig_nccl_operation operation = {.lane = NULL};
 	ncclResult_t result = rig_nccl_enter(request->call, &operation.verdict[0]);
 
 	if (result)
@@ -99,6 +99,10 @@ static ncclResult_t put(const struct request *request)
 	result = check(request);
 	if (result)
 		return result;
+	/* Now, for at the end of a group the thread's device may be another. */
+	operation.stream = rig_stream_of((struct rig_stream *)request->stream);
+	if (!operation.stream)
+		return rig_nccl_cuda_fails(RIG_INVALID_HANDLE);
 	if (request->kind == SEND)
 		operation.lane = &request->comm->send[request->root];
 	else if (request->kind == RECV)
@@ -119,8 +123,8 @@ static ncclResult_t put(const struct request *request)
 	return rig_nccl_operate(&operation);
 }
 
-static ncclResult_t request(const char *call, enum kind kind, size_t count, ncclDataType_t type, ncclRedOp_t op,
-			    int root, ncclComm_t comm, cudaStream_t stream)
+static ncclResult_t request(const char *call, enum kind kind, size_t count, ncclDataType_t type,
+			    ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)
 {
 	const struct request wanted = {call, kind, count, type, op, root, comm, stream};
 
@@ -128,8 +132,8 @@ static ncclResult_t request(const char *call, enum kind kind, size_t count, nccl
 }
 
 RIG_NCCL_PUBLIC(ncclReduce);
-ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-			int root, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
+			ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, REDUCE, count, type, op, root, comm, stream);
@@ -152,8 +156,8 @@ ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDa
 }
 
 RIG_NCCL_PUBLIC(ncclAllReduce);
-ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-			   ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
+			   ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, ALL_REDUCE, count, type, op, 0, comm, stream);
@@ -168,16 +172,16 @@ ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t count, nc
 }
 
 RIG_NCCL_PUBLIC(ncclAllGather);
-ncclResult_t ncclAllGather(const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm,
-			   cudaStream_t stream)
+ncclResult_t ncclAllGather(const void *send, void *receive, size_t count, ncclDataType_t type,
+			   ncclComm_t comm, cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, ALL_GATHER, count, type, ncclSum, 0, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclAlltoAll);
-ncclResult_t ncclAlltoAll(const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm,
-			  cudaStream_t stream)
+ncclResult_t ncclAlltoAll(const void *send, void *receive, size_t count, ncclDataType_t type,
+			  ncclComm_t comm, cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, ALL_TO_ALL, count, type, ncclSum, 0, comm, stream);
@@ -228,7 +232,8 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataTyp
 	if (result)
 		return result;
 	if (!op || !scalar || (unsigned)type >= TYPES || (unsigned)residence > ncclScalarHostImmediate)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : NULL or a number that is not known", __func__);
+		return rig_nccl_fail(ncclInvalidArgument, "%s : NULL or a number that is not known",
+				     __func__);
 	result = ncclInternalError;
 	pthread_mutex_lock(&comm->lock);
 	for (int i = 0; i < OWN_OPERATIONS && result; i++) {
@@ -255,7 +260,8 @@ ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm)
 	if (result)
 		return result;
 	if (own < 0)
-		return rig_nccl_fail(ncclInvalidArgument, "ncclRedOpDestroy : operator is a NCCL builtin.");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "ncclRedOpDestroy : operator is a NCCL builtin.");
 	pthread_mutex_lock(&comm->lock);
 	if (is_operation(comm, (int)op))
 		comm->operations[own / 64] &= ~(1ull << (own % 64));

@@ -58,7 +58,8 @@ ncclResult_t rig_nccl_comm_start(struct ncclComm *comm)
 	}
 	error = rig_nccl_threads_start(comm);
 	if (error)
-		return rig_nccl_fail(ncclSystemError, "Error : pthread_create of the proxy failed : error %d", error);
+		return rig_nccl_fail(ncclSystemError,
+				     "Error : pthread_create of the proxy failed : error %d", error);
 	return ncclSuccess;
 }
 
@@ -79,8 +80,9 @@ ncclResult_t rig_nccl_comm_ready(struct ncclComm *comm, const char *call)
 		return result;
 	result = (ncclResult_t)comm->result;
 	if (result == ncclInProgress)
-		return rig_nccl_fail(ncclInvalidArgument, "Attempt to use communicator before the previous operation "
-							  "returned ncclSuccess");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "Attempt to use communicator before the previous operation "
+				     "returned ncclSuccess");
 	return result;
 }
 

@@ -2,8 +2,8 @@
 /*
  * A played communicator: what one rank keeps of it, and how the entry points of nccl_*.c use it.
  *
- * A communicator is never freed: streams hold tickets of its operations for as long as they like, and a program
- * that uses a destroyed one gets an error. What ends is its threads.
+ * A communicator is never freed: streams hold tickets of its operations for as long as they like, and a
+ * program that uses a destroyed one gets an error. What ends is its threads.
  */
 #ifndef RIG_NCCL_COMM_H
 #define RIG_NCCL_COMM_H
@@ -14,8 +14,8 @@
 #include "nccl_shared.h"
 
 /* The other name of a public entry point, as the library itself has it for profilers. */
-#define RIG_NCCL_PUBLIC(name)         \
-	extern RIG_EXPORT __typeof__(name) name; \
+#define RIG_NCCL_PUBLIC(name)                                                                            \
+	extern RIG_EXPORT __typeof__(name) name;                                                         \
 	extern RIG_EXPORT __typeof__(name) p##name __attribute__((alias(#name)))
 
 /* This rank's end of a channel; the owner of the tickets. */
@@ -67,12 +67,13 @@ struct ncclComm {
 /* ---- nccl_error.c ---- */
 
 /* What ncclGetLastError() says from now on. Returns RESULT. */
-ncclResult_t rig_nccl_fail(ncclResult_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+ncclResult_t rig_nccl_fail(ncclResult_t result, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* CUDA's error, as NCCL words it. */
 ncclResult_t rig_nccl_cuda_fails(int error);
 /*
- * What every entry point that needs the device begins with: rules, fork. ncclSuccess, or what the call returns.
- * VERDICT may be NULL: then what a rule breaks is broken here.
+ * What every entry point that needs the device begins with: rules, fork. ncclSuccess, or what the call
+ * returns. VERDICT may be NULL: then what a rule breaks is broken here.
  */
 ncclResult_t rig_nccl_enter(const char *call, struct rig_verdict *verdict);
 /* From now on a child made by fork() can use nothing of this. */
@@ -105,21 +106,21 @@ enum rig_nccl_phase { RIG_NCCL_SAY, RIG_NCCL_HEAR, RIG_NCCL_COME, RIG_NCCL_ALL, 
 struct rig_nccl_job {
 	struct rig_nccl_job *next;
 	enum rig_nccl_phase phase;
-	struct ncclComm *comm;    /* the new one */
-	ncclComm_t *ret;          /* where the program wants it */
-	struct ncclComm *parent;  /* that it comes from; NULL: none */
-	uint64_t members;         /* of the parent: who has to be heard */
-	uint64_t number;          /* of the word that is said to the parent's ranks */
+	struct ncclComm *comm;   /* the new one */
+	ncclComm_t *ret;         /* where the program wants it */
+	struct ncclComm *parent; /* that it comes from; NULL: none */
+	uint64_t members;        /* of the parent: who has to be heard */
+	uint64_t number;         /* of the word that is said to the parent's ranks */
 	struct rig_nccl_word word;
-	bool grow;                /* the parent's ranks keep their numbers, the id is the one that has one */
+	bool grow; /* the parent's ranks keep their numbers, the id is the one that has one */
 	ncclUniqueId id;
 	int nranks, rank;
 	ncclResult_t result;
 };
 
 /*
- * Runs a copy of the job now, in the background (a communicator that does not block) or at the end of the group.
- * CONFIG may be NULL. The job's communicator is made here.
+ * Runs a copy of the job now, in the background (a communicator that does not block) or at the end of the
+ * group. CONFIG may be NULL. The job's communicator is made here.
  */
 ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted, const ncclConfig_t *config);
 /* Runs a list of jobs to their end, all together, or lets them fail; frees them. */

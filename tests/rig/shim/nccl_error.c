@@ -23,13 +23,14 @@ ncclResult_t rig_nccl_fail(ncclResult_t result, const char *format, ...)
 	return result;
 }
 
-/* The runtime's words; a program without it gets the number. */
-extern const char *cudaGetErrorString(int error) __attribute__((weak));
+/* The runtime's words (cudaGetErrorString); a program without it gets the number. */
+extern const char *rig_runtime_words(int error) __asm__("cudaGetErrorString") __attribute__((weak));
 
 ncclResult_t rig_nccl_cuda_fails(int error)
 {
-	if (cudaGetErrorString)
-		return rig_nccl_fail(ncclUnhandledCudaError, "Cuda failure '%s'", cudaGetErrorString(error));
+	if (rig_runtime_words)
+		return rig_nccl_fail(ncclUnhandledCudaError, "Cuda failure '%s'",
+				     rig_runtime_words(error));
 	return rig_nccl_fail(ncclUnhandledCudaError, "Cuda failure %d", error);
 }
 
@@ -79,7 +80,9 @@ int rig_nccl_version(void)
 		text = "2.21.5";
 	if (sscanf(text, "%d.%d.%d%n", &major, &minor, &patch, &end) != 3 || text[end] || major != 2 ||
 	    minor < 0 || minor > 99 || patch < 0 || patch > 99) {
-		fprintf(stderr, "rig: RIG_NCCL_VERSION=%s is not a version of NCCL 2: say 2.MINOR.PATCH, as 2.21.5\n",
+		fprintf(stderr,
+			"rig: RIG_NCCL_VERSION=%s is not a version of NCCL 2: say 2.MINOR.PATCH, as "
+			"2.21.5\n",
 			text);
 		return 0;
 	}
@@ -115,8 +118,8 @@ const char *ncclGetErrorString(ncclResult_t result)
 		"timeout",
 	};
 	static const char *const old_words[] = {
-		"no error",         "unhandled cuda error", "unhandled system error", "internal error",
-		"invalid argument", "invalid usage",
+		"no error",       "unhandled cuda error", "unhandled system error",
+		"internal error", "invalid argument",     "invalid usage",
 	};
 	size_t number = (size_t)result;
 	int version = rig_nccl_version();
@@ -138,6 +141,7 @@ const char *ncclGetLastError(ncclComm_t comm)
 	return last_error;
 }
 
+/* There is no log whose settings could be read again. */
 RIG_NCCL_PUBLIC(ncclResetDebugInit);
 void ncclResetDebugInit(void)
 {

@@ -2,8 +2,9 @@
 /*
  * Operations on their way to the streams: at once, or all of a group at its end.
  *
- * An operation enters the log when its stream has come to it, not when it is called: ranks whose streams hang in
- * something else are not there for the others, as in life. Until then it waits, and progress looks after it.
+ * An operation enters the log when its stream has come to it, not when it is called: ranks whose streams
+ * hang in something else are not there for the others, as in life. Until then it waits, and progress
+ * looks after it.
  */
 #include <stdlib.h>
 
@@ -196,7 +197,8 @@ ncclResult_t ncclGroupEnd(void)
 	ncclResult_t result = rig_nccl_enter("ncclGroupEnd", NULL);
 
 	if (!group.depth)
-		return result ? result : rig_nccl_fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
+		return result ? result
+			      : rig_nccl_fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
 	rig_nccl_group_note(result);
 	return --group.depth ? ncclSuccess : end_outermost();
 }
@@ -212,8 +214,9 @@ ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
 	if (!group.depth)
 		return rig_nccl_fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
 	if (info && info->magic != RIG_NCCL_SIMULATION_MAGIC)
-		return rig_nccl_fail(ncclInvalidArgument,
-				     "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
+		return rig_nccl_fail(
+			ncclInvalidArgument,
+			"ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
 	if (--group.depth)
 		return ncclSuccess;
 	rig_nccl_jobs_drop(group.jobs, ncclSuccess);

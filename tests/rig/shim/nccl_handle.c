@@ -81,7 +81,8 @@ ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t what, uint64_t 
 	if (result)
 		return result;
 	if (!value || (unsigned)what > ncclStatGpuMemTotal)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : value argument is NULL or stat %d unknown", __func__,
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : value argument is NULL or stat %d unknown", __func__,
 				     (int)what);
 	*value = what == ncclStatGpuMemSuspended && comm->suspended;
 	return ncclSuccess;
@@ -89,7 +90,8 @@ ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t what, uint64_t 
 
 /* ---- its end ---- */
 
-/* Where a rank hangs whose operations do not end: until they do, or the device or the communicator is broken. */
+/* Where a rank hangs whose operations do not end: until they do, or the device or the communicator is
+ * broken. */
 static ncclResult_t rig_nccl_flush(struct ncclComm *comm)
 {
 	for (unsigned turn = 0; !rig_nccl_comm_idle(comm); turn++) {
@@ -164,8 +166,9 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags)
 	if (result)
 		return result;
 	if (flags || comm->revoked || comm->finalized)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : flags %d, or the communicator is %s already", __func__,
-				     flags, comm->revoked ? "revoked" : "finalized");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : flags %d, or the communicator is %s already", __func__, flags,
+				     comm->revoked ? "revoked" : "finalized");
 	comm->revoked = true;
 	rig_nccl_comm_quiet(comm);
 	return ncclSuccess;
@@ -181,8 +184,9 @@ ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags)
 	if (result)
 		return result;
 	if (flags != 1 || comm->suspended)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : flags %d, or the communicator is suspended already",
-				     __func__, flags);
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : flags %d, or the communicator is suspended already", __func__,
+				     flags);
 	result = rig_nccl_flush(comm);
 	comm->suspended = !result;
 	return result;
@@ -198,7 +202,8 @@ ncclResult_t ncclCommResume(ncclComm_t comm)
 	if (result)
 		return result;
 	if (!comm->suspended)
-		return rig_nccl_fail(ncclInvalidUsage, "%s : the communicator is not suspended", __func__);
+		return rig_nccl_fail(ncclInvalidUsage, "%s : the communicator is not suspended",
+				     __func__);
 	comm->suspended = false;
 	return ncclSuccess;
 }

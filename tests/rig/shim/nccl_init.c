@@ -8,7 +8,8 @@ static ncclResult_t make_id(ncclUniqueId *id)
 {
 	int error = rig_nccl_make_id(id);
 
-	return error ? rig_nccl_fail(ncclSystemError, "no file in memory for a unique id: error %d", error)
+	return error ? rig_nccl_fail(ncclSystemError, "no file in memory for a unique id: error %d",
+				     error)
 		     : ncclSuccess;
 }
 
@@ -19,7 +20,8 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 
 	if (result)
 		return result;
-	return id ? make_id(id) : rig_nccl_fail(ncclInvalidArgument, "GetUniqueId : out argument is NULL");
+	return id ? make_id(id)
+		  : rig_nccl_fail(ncclInvalidArgument, "GetUniqueId : out argument is NULL");
 }
 
 static ncclResult_t init(const char *call, ncclComm_t *comm, int nranks, const ncclUniqueId *id, int rank,
@@ -35,7 +37,8 @@ static ncclResult_t init(const char *call, ncclComm_t *comm, int nranks, const n
 	if (nranks < 1 || rank < 0 || rank >= nranks)
 		return rig_nccl_fail(ncclInvalidArgument, "Invalid rank requested : %d/%d", rank, nranks);
 	if (nranks > RIG_NCCL_RANKS)
-		return rig_nccl_fail(ncclSystemError, "%d ranks: the played NCCL takes %d", nranks, RIG_NCCL_RANKS);
+		return rig_nccl_fail(ncclSystemError, "%d ranks: the played NCCL takes %d", nranks,
+				     RIG_NCCL_RANKS);
 	if (rig_broken())
 		return rig_nccl_cuda_fails(rig_broken());
 	job.id = *id;
@@ -61,9 +64,10 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int nranks, int rank, in
 				      ncclConfig_t *config)
 {
 	if (nids < 1 || nids > nranks)
-		return rig_nccl_group_note(rig_nccl_fail(ncclInvalidArgument,
-							 "improper usage of ncclCommInitRankScalable: nId = %d, nranks = %d",
-							 nids, nranks));
+		return rig_nccl_group_note(
+			rig_nccl_fail(ncclInvalidArgument,
+				      "improper usage of ncclCommInitRankScalable: nId = %d, nranks = %d",
+				      nids, nranks));
 	return rig_nccl_group_note(init(__func__, comm, nranks, ids, rank, config));
 }
 
@@ -80,7 +84,8 @@ static ncclResult_t init_all(ncclComm_t *comms, int count, const int *devices)
 		if (!rig_set_device(devices ? devices[i] : i))
 			result = rig_nccl_group_note(rig_nccl_cuda_fails(RIG_INVALID_DEVICE));
 		else
-			result = rig_nccl_group_note(init("ncclCommInitRank", &comms[i], count, &id, i, NULL));
+			result = rig_nccl_group_note(
+				init("ncclCommInitRank", &comms[i], count, &id, i, NULL));
 	}
 	rig_set_device(before);
 	return ncclGroupEnd();
@@ -98,7 +103,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int ndev, const int *devices)
 	for (int i = 0; devices && i < ndev; i++)
 		for (int j = 0; j < i; j++)
 			if (devices[i] == devices[j])
-				return rig_nccl_fail(ncclInvalidUsage, "Invalid device list: %d is in it twice",
+				return rig_nccl_fail(ncclInvalidUsage,
+						     "Invalid device list: %d is in it twice",
 						     devices[i]);
 	return init_all(comms, ndev, devices);
 }
@@ -108,7 +114,8 @@ static uint64_t all_of(const struct ncclComm *comm)
 	return comm->nranks == 64 ? UINT64_MAX : (1ull << comm->nranks) - 1;
 }
 
-static ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t *newcomm, const ncclConfig_t *config)
+static ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t *newcomm,
+			  const ncclConfig_t *config)
 {
 	struct rig_nccl_job job = {.ret = newcomm, .parent = comm, .word = {.color = color, .key = key}};
 	ncclResult_t result = rig_nccl_enter("ncclCommSplit", NULL);
@@ -118,8 +125,8 @@ static ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t *newco
 	if (result)
 		return result;
 	if (!newcomm || color < RIG_NCCL_NO_COLOR)
-		return rig_nccl_fail(ncclInvalidArgument, "CommSplit : newcomm argument is NULL or color %d negative",
-				     color);
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "CommSplit : newcomm argument is NULL or color %d negative", color);
 	job.members = all_of(comm);
 	if (color != RIG_NCCL_NO_COLOR) {
 		job.word.has_id = true;
@@ -145,13 +152,13 @@ static ncclResult_t shrink(ncclComm_t comm, const int *excluded, int count, nccl
 	if (result)
 		return result;
 	if (!newcomm || !excluded || count < 1 || count >= comm->nranks)
-		return rig_nccl_fail(ncclInvalidArgument, "CommShrink : %d of %d ranks to leave out", count,
-				     comm->nranks);
+		return rig_nccl_fail(ncclInvalidArgument, "CommShrink : %d of %d ranks to leave out",
+				     count, comm->nranks);
 	job.members = all_of(comm);
 	for (int i = 0; i < count; i++) {
 		if (excluded[i] < 0 || excluded[i] >= comm->nranks || excluded[i] == comm->rank)
-			return rig_nccl_fail(ncclInvalidArgument, "CommShrink : invalid rank %d to leave out",
-					     excluded[i]);
+			return rig_nccl_fail(ncclInvalidArgument,
+					     "CommShrink : invalid rank %d to leave out", excluded[i]);
 		job.members &= ~(1ull << excluded[i]);
 	}
 	if (flags & RIG_NCCL_SHRINK_ABORT)
@@ -163,8 +170,8 @@ static ncclResult_t shrink(ncclComm_t comm, const int *excluded, int count, nccl
 }
 
 RIG_NCCL_PUBLIC(ncclCommShrink);
-ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded, int count, ncclComm_t *newcomm, ncclConfig_t *config,
-			    int flags)
+ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded, int count, ncclComm_t *newcomm,
+			    ncclConfig_t *config, int flags)
 {
 	return rig_nccl_group_note(shrink(comm, excluded, count, newcomm, config, flags));
 }
@@ -178,12 +185,13 @@ ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id)
 		result = rig_nccl_comm_ready(comm, __func__);
 	if (result)
 		return result;
-	return id ? make_id(id) : rig_nccl_fail(ncclInvalidArgument, "CommGetUniqueId : uniqueId argument is NULL");
+	return id ? make_id(id)
+		  : rig_nccl_fail(ncclInvalidArgument, "CommGetUniqueId : uniqueId argument is NULL");
 }
 
 /* The ranks that are there learn the id from the one that has it; the new ones bring it. */
-static ncclResult_t grow(ncclComm_t comm, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *newcomm,
-			 const ncclConfig_t *config)
+static ncclResult_t grow(ncclComm_t comm, int nranks, const ncclUniqueId *id, int rank,
+			 ncclComm_t *newcomm, const ncclConfig_t *config)
 {
 	struct rig_nccl_job job = {.ret = newcomm, .parent = comm, .grow = true, .nranks = nranks};
 	ncclResult_t result;
@@ -196,8 +204,9 @@ static ncclResult_t grow(ncclComm_t comm, int nranks, const ncclUniqueId *id, in
 	if (result)
 		return result;
 	if (!newcomm || nranks <= comm->nranks || nranks > RIG_NCCL_RANKS)
-		return rig_nccl_fail(ncclInvalidArgument, "ncclCommGrow: total ranks %d is less than current ranks %d",
-				     nranks, comm->nranks);
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "ncclCommGrow: total ranks %d is less than current ranks %d", nranks,
+				     comm->nranks);
 	job.members = all_of(comm);
 	job.rank = comm->rank;
 	if (id) {
@@ -208,8 +217,8 @@ static ncclResult_t grow(ncclComm_t comm, int nranks, const ncclUniqueId *id, in
 }
 
 RIG_NCCL_PUBLIC(ncclCommGrow);
-ncclResult_t ncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *newcomm,
-			  ncclConfig_t *config)
+ncclResult_t ncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId *id, int rank,
+			  ncclComm_t *newcomm, ncclConfig_t *config)
 {
 	return rig_nccl_group_note(grow(comm, nranks, id, rank, newcomm, config));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * What needs other ranks before it is over: a new communicator, alone or out of another one. All jobs of a group
- * go on together, one look at each in turn, for ranks of one process may wait for each other.
+ * What needs other ranks before it is over: a new communicator, alone or out of another one. All jobs of
+ * a group go on together, one look at each in turn, for ranks of one process may wait for each other.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static void understand(struct rig_nccl_job *job)
 		job->nranks = job->rank = 0;
 	for (int i = 0; i < parent->nranks; i++) {
 		const struct rig_nccl_word *word = &parent->shared->rank[i].word[job->number % 2];
-		const struct rig_nccl_word *best = &parent->shared->rank[first < 0 ? 0 : first].word[job->number % 2];
+		const struct rig_nccl_word *best =
+			&parent->shared->rank[first < 0 ? 0 : first].word[job->number % 2];
 
 		if (!(job->members >> i & 1) || word->color != job->word.color)
 			continue;
@@ -62,7 +63,8 @@ static void understand(struct rig_nccl_job *job)
 	if (job->word.color == RIG_NCCL_NO_COLOR) {
 		job->phase = RIG_NCCL_OVER;
 	} else if (first < 0) {
-		job->result = rig_nccl_fail(ncclInvalidArgument, "ncclCommGrow: no rank has brought the unique id");
+		job->result = rig_nccl_fail(ncclInvalidArgument,
+					    "ncclCommGrow: no rank has brought the unique id");
 		job->phase = RIG_NCCL_OVER;
 	} else {
 		job->id = parent->shared->rank[first].word[job->number % 2].id;
@@ -78,7 +80,8 @@ static void hear(struct rig_nccl_job *job)
 	understand(job);
 }
 
-/* The device's number on the machine: CUDA_VISIBLE_DEVICES may give every process a device 0 of its own. */
+/* The device's number on the machine: CUDA_VISIBLE_DEVICES may give every process a device 0 of its own.
+ */
 static int device_of_machine(int device)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -115,8 +118,8 @@ static void come(struct rig_nccl_job *job)
 	if (!atomic_compare_exchange_strong(&own->state, &absent, RIG_NCCL_COMES)) {
 		comm->shared = NULL; /* the place is another's */
 		job->result = rig_nccl_fail(ncclInvalidUsage,
-					    "Bootstrap Root : rank %d of %d ranks has already checked in", job->rank,
-					    job->nranks);
+					    "Bootstrap Root : rank %d of %d ranks has already checked in",
+					    job->rank, job->nranks);
 		return;
 	}
 	own->pid = getpid();
@@ -138,12 +141,14 @@ static ncclResult_t check_devices(struct ncclComm *comm)
 		if (i == comm->rank || rank[i].device != rank[comm->rank].device)
 			continue;
 		if (rig_nccl_version() >= 23000)
-			return rig_nccl_fail(ncclInvalidUsage,
-					     "Multiple Ranks are using the same GPU/Partition. Set "
-					     "NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this configuration.");
-		return rig_nccl_fail(ncclInvalidUsage,
-				     "Duplicate GPU detected : rank %d and rank %d both on CUDA device %x", comm->rank,
-				     i, (unsigned)rig_bus_number(comm->device) << 12);
+			return rig_nccl_fail(
+				ncclInvalidUsage,
+				"Multiple Ranks are using the same GPU/Partition. Set "
+				"NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this configuration.");
+		return rig_nccl_fail(
+			ncclInvalidUsage,
+			"Duplicate GPU detected : rank %d and rank %d both on CUDA device %x", comm->rank,
+			i, (unsigned)rig_bus_number(comm->device) << 12);
 	}
 	return ncclSuccess;
 }
@@ -271,7 +276,8 @@ ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted, const ncclCon
 {
 	struct rig_nccl_job *job;
 
-	if (config && (config->magic != RIG_NCCL_CONFIG_MAGIC || config->size < sizeof(size_t) + 3 * sizeof(int)))
+	if (config &&
+	    (config->magic != RIG_NCCL_CONFIG_MAGIC || config->size < sizeof(size_t) + 3 * sizeof(int)))
 		return rig_nccl_fail(ncclInvalidArgument,
 				     "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
 	rig_nccl_used();

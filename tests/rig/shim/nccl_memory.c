@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Memory, its registration, and what builds on it. Symmetric memory and one-sided operations are what the library
- * has on some machines only; the played one answers as it does on the others.
+ * Memory, its registration, and what builds on it. Symmetric memory and one-sided operations are what the
+ * library has on some machines only; the played one answers as it does on the others.
  */
 #include <stdlib.h>
 
@@ -70,7 +70,8 @@ ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle)
 
 /* Without symmetric memory: success, and no window. */
 RIG_NCCL_PUBLIC(ncclCommWindowRegister);
-ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer, size_t size, ncclWindow_t *window, int flags)
+ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer, size_t size, ncclWindow_t *window,
+				    int flags)
 {
 	ncclResult_t result = rig_nccl_enter(__func__, NULL);
 
@@ -119,7 +120,9 @@ static ncclResult_t needs_symmetric_memory(ncclComm_t comm, const char *call)
 
 	if (!result)
 		result = rig_nccl_comm_check(comm, call);
-	return result ? result : rig_nccl_fail(ncclInvalidUsage, "Communicator does not support symmetric memory!");
+	return result ? result
+		      : rig_nccl_fail(ncclInvalidUsage,
+				      "Communicator does not support symmetric memory!");
 }
 
 RIG_NCCL_PUBLIC(ncclDevCommCreate);
@@ -172,11 +175,12 @@ static ncclResult_t needs_one_sided(ncclComm_t comm, const char *call)
 }
 
 RIG_NCCL_PUBLIC(ncclPutSignal);
-ncclResult_t ncclPutSignal(const void *local, size_t count, ncclDataType_t type, int peer, ncclWindow_t window,
-			   size_t offset, int signal, int context, unsigned int flags, ncclComm_t comm,
-			   cudaStream_t stream)
+ncclResult_t ncclPutSignal(const void *local, size_t count, ncclDataType_t type, int peer,
+			   ncclWindow_t window, size_t offset, int signal, int context,
+			   unsigned int flags, ncclComm_t comm, cudaStream_t stream)
 {
-	(void)local, (void)count, (void)type, (void)peer, (void)window, (void)offset, (void)signal, (void)context;
+	(void)local, (void)count, (void)type, (void)peer, (void)window, (void)offset, (void)signal,
+		(void)context;
 	(void)flags, (void)stream;
 	return needs_one_sided(comm, __func__);
 }
@@ -190,7 +194,8 @@ ncclResult_t ncclSignal(int peer, int signal, int context, unsigned int flags, n
 }
 
 RIG_NCCL_PUBLIC(ncclWaitSignal);
-ncclResult_t ncclWaitSignal(int count, ncclWaitSignalDesc_t *signals, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclWaitSignal(int count, ncclWaitSignalDesc_t *signals, ncclComm_t comm,
+			    cudaStream_t stream)
 {
 	(void)count, (void)signals, (void)stream;
 	return needs_one_sided(comm, __func__);

@@ -26,7 +26,8 @@ _Static_assert(sizeof(struct id) <= RIG_NCCL_BYTES_OF_ID, "id");
 
 static const uint8_t magic[8] = {'r', 'i', 'g', 'n', 'c', 'c', 'l', 1};
 
-/* One side's log. The words are read while they are written by ranks that are ahead: see rig_nccl_done(). */
+/* One side's log. The words are read while they are written by ranks that are ahead: see rig_nccl_done().
+ */
 struct side {
 	_Atomic uint64_t posted;
 	_Atomic uint64_t words[][2];
@@ -49,12 +50,15 @@ static size_t channel_size(int sides, uint32_t depth)
 
 static size_t pairs_start(int nranks)
 {
-	return round_up(sizeof(struct rig_nccl_shared), PAGE) + channel_size(nranks, RIG_NCCL_COLLECTIVES);
+	return round_up(sizeof(struct rig_nccl_shared), PAGE) +
+	       channel_size(nranks, RIG_NCCL_COLLECTIVES);
 }
 
 static size_t file_size(int nranks)
 {
-	return round_up(pairs_start(nranks) + (size_t)(nranks * nranks) * channel_size(2, RIG_NCCL_MESSAGES), PAGE);
+	return round_up(pairs_start(nranks) +
+				(size_t)(nranks * nranks) * channel_size(2, RIG_NCCL_MESSAGES),
+			PAGE);
 }
 
 uint64_t rig_nccl_started(int pid)
@@ -75,9 +79,10 @@ uint64_t rig_nccl_started(int pid)
 	/* The name, in parentheses, may hold anything. */
 	char *end = strrchr(text, ')');
 
-	if (!end || sscanf(end + 1,
-			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-			   &started) != 2)
+	if (!end ||
+	    sscanf(end + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &state, &started) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : started;
 }
@@ -117,7 +122,8 @@ static bool is_file_of(int file, const struct id *own)
 
 void rig_nccl_forget(const ncclUniqueId *id)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* two ranks of one process may be here */
+	static pthread_mutex_t lock =
+		PTHREAD_MUTEX_INITIALIZER; /* two ranks of one process may be here */
 	struct id own;
 
 	memcpy(&own, id->internal, sizeof(own));
@@ -129,7 +135,8 @@ void rig_nccl_forget(const ncclUniqueId *id)
 	pthread_mutex_unlock(&lock);
 }
 
-ncclResult_t rig_nccl_map(const ncclUniqueId *id, int nranks, struct rig_nccl_shared **ret, const char **why)
+ncclResult_t rig_nccl_map(const ncclUniqueId *id, int nranks, struct rig_nccl_shared **ret,
+			  const char **why)
 {
 	struct rig_nccl_shared *shared;
 	int expected = 0, file;
@@ -176,7 +183,8 @@ static void channel_at(struct rig_nccl_shared *shared, size_t start, int sides, 
 
 void rig_nccl_collectives(struct rig_nccl_shared *shared, struct rig_nccl_channel *channel)
 {
-	channel_at(shared, round_up(sizeof(*shared), PAGE), shared->nranks, RIG_NCCL_COLLECTIVES, channel);
+	channel_at(shared, round_up(sizeof(*shared), PAGE), shared->nranks, RIG_NCCL_COLLECTIVES,
+		   channel);
 }
 
 void rig_nccl_pair(struct rig_nccl_shared *shared, int from, int to, struct rig_nccl_channel *channel)
@@ -192,7 +200,8 @@ static struct side *side_of(const struct rig_nccl_channel *channel, int side)
 	return (struct side *)(void *)(channel->sides + (size_t)side * side_size(channel->depth));
 }
 
-bool rig_nccl_post(struct rig_nccl_channel *channel, int side, uint64_t number, struct rig_nccl_entry entry)
+bool rig_nccl_post(struct rig_nccl_channel *channel, int side, uint64_t number,
+		   struct rig_nccl_entry entry)
 {
 	struct side *own = side_of(channel, side);
 
@@ -227,8 +236,8 @@ static bool agreed(const struct rig_nccl_channel *channel, uint64_t number)
 }
 
 /*
- * Whoever asks moves the counter on. If another rank was quicker, the words may be those of a later operation
- * already: then the comparison says nothing, and neither exchange nor answer follows from it.
+ * Whoever asks moves the counter on. If another rank was quicker, the words may be those of a later
+ * operation already: then the comparison says nothing, and neither exchange nor answer follows from it.
  */
 uint64_t rig_nccl_done(struct rig_nccl_channel *channel)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * The two threads that a communicator has: progress moves operations whose stream has come to them into the log
- * and sleeps on a condition otherwise; service sleeps in poll() on a socket, and looks after the peers if it is
- * to tell their death. Named as the library names its own, if it is asked to.
+ * The two threads that a communicator has: progress moves operations whose stream has come to them into
+ * the log and sleeps on a condition otherwise; service sleeps in poll() on a socket, and looks after the
+ * peers if it is to tell their death. Named as the library names its own, if it is asked to.
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,9 +30,9 @@ void rig_nccl_drain(struct ncclComm *comm)
 	struct rig_nccl_waiting *head;
 
 	while ((head = comm->first)) {
-		if (!comm->quiet && (!head->after.done(head->after.owner, head->after.number) ||
-				       !rig_nccl_post(&head->lane->channel, head->lane->side, head->number,
-						      head->entry)))
+		if (!comm->quiet &&
+		    (!head->after.done(head->after.owner, head->after.number) ||
+		     !rig_nccl_post(&head->lane->channel, head->lane->side, head->number, head->entry)))
 			return;
 		comm->first = head->next;
 		if (!comm->first)
@@ -89,7 +89,8 @@ static double patience(void)
 		return -1;
 	seconds = strtod(text, &end);
 	if (*end || !(seconds >= 0)) {
-		fprintf(stderr, "rig: RIG_NCCL_PEER_DEATH=%s is not a number of seconds: say 0 or more\n", text);
+		fprintf(stderr, "rig: RIG_NCCL_PEER_DEATH=%s is not a number of seconds: say 0 or more\n",
+			text);
 		return -1;
 	}
 	return seconds;
@@ -129,9 +130,10 @@ static void *rig_nccl_proxy_service(void *argument)
 			since = now();
 		if (now() - since < seconds)
 			continue;
-		rig_nccl_comm_fail(comm, rig_nccl_fail(ncclRemoteError,
-						       "Connection closed by remote peer rank %d (process %d)", peer,
-						       comm->shared->rank[peer].pid));
+		rig_nccl_comm_fail(comm,
+				   rig_nccl_fail(ncclRemoteError,
+						 "Connection closed by remote peer rank %d (process %d)",
+						 peer, comm->shared->rank[peer].pid));
 		seconds = -1;
 	}
 }
