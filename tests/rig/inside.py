@@ -18,12 +18,14 @@ import json
 import os
 import sys
 import threading
+import time
 
 import truth
 
 LIBRARY = ctypes.CDLL(None)
 DIRECTORY = os.environ["RIG_DIR"]
 end = truth.end  # a function in C: no frame of ours comes between
+gettid = truth.gettid
 BUFFERS = []  # what the shim may look at for ever
 FAULTS = []  # the open file of faulthandler
 
@@ -177,6 +179,22 @@ def record(frame, **facts):
 def park(event, *more):
     """For threads that are to be found in a known line."""
     event.wait(*more)
+
+
+def watch(condition, cues):
+    while not condition():
+        time.sleep(0.05)
+    record(sys._getframe()), [cue(name) for name in cues], end()
+
+
+def witness(condition, *cues):
+    """A thread that writes the word for one that is stuck in a call: once CONDITION() is true.
+
+    For example: lambda: inside.calls("cudaStreamSynchronize") > before. The stuck thread must
+    have let the GIL go, as torch does where it waits for the device.
+    """
+    thread = threading.Thread(target=watch, args=(condition, cues), name="witness", daemon=True)
+    thread.start()
 
 
 def traceback_of(trace):
