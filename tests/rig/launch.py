@@ -210,6 +210,17 @@ def by_itself(ranks, scenario, limit):
     for rank in doomed:
         pid, _ = rank.subject("child")
         wait_for(lambda p=pid: is_gone(p), 120, "at the core's end", ranks, early=False)
+        wait_for_words(rank, scenario)
+
+
+def wait_for_words(rank, scenario, limit=15):
+    """What a parent says of its child's end comes after it; what it never says is no error yet."""
+    words = scenarios.expect_of(scenario, rank.number).get("stderr", "")
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline and not rank.ended():
+        if re.search(words, rank.stderr(), re.M):
+            break
+        time.sleep(0.05)
 
 
 def is_gone(pid):
