@@ -57,7 +57,8 @@ def environment(target, scenario, shim, kind, folder, rank, port, temporary):
         "LD_PRELOAD": " ".join(str(shim / name) for name in LIBRARIES),
         "LD_LIBRARY_PATH": f"{target.folder / 'stubs'}:{shim}",
         "PYTHONPATH": ":".join(map(str, paths)),
-        "PYTHONDONTWRITEBYTECODE": "1",
+        # Compiled once for all runs, and not beside what was unpacked: torch imports 2000 files.
+        "PYTHONPYCACHEPREFIX": str(target.folder / "pyc"),
         "PYTHONNOUSERSITE": "1",
         "RIG_RULES": "\n".join(scenario.rules),
         "RIG_CUDA_VERSION": target.cuda,
