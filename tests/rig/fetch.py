@@ -148,7 +148,7 @@ def find_pip(folder, interpreter=None):
     for command in options:
         if (pip_version(command) or (0,)) >= OLDEST_PIP:
             return command
-    return pip_by_url(folder)
+    return pip_by_url(folder.parent)
 
 
 def explain(output):
@@ -300,6 +300,17 @@ def build_stubs(folder):
     (folder / "stubs/made").write_text(stubs_stamp(), encoding="ascii")
 
 
+def wheels_of(section, folder):
+    """The wheels of the section: an earlier lock may have left others, whose download was cut."""
+    wanted = {(p.name, p.version) for p in section.pins}
+    found = [w for w in sorted(folder.glob("*.whl")) if lock.names_of(w) in wanted]
+    if len(found) != len(wanted):
+        have = {lock.names_of(w) for w in found}
+        missing = ", ".join(name for name, _ in sorted(wanted - have))
+        raise Unavailable(f"pip downloaded other files than versions.lock has: no {missing}")
+    return found
+
+
 def bring(section, interpreter, cache):
     """Downloads and unpacks one version into CACHE."""
     folder = cache / name_of(section)
@@ -317,14 +328,14 @@ def bring(section, interpreter, cache):
     pins = [f"{p.name}=={p.version} --hash=sha256:{p.digest}" for p in section.pins]
     pip_download(wheels, section.python, pins, hashes=True, interpreter=interpreter)
     middle = time.monotonic()
-    unpack(sorted(wheels.glob("*.whl")), part / "site")
-    # pip is asked again if the stand-ins fail, so that the wheels may go only now.
+    unpack(wheels_of(section, wheels), part / "site")
     unpacked = time.monotonic()
     build_stubs(part)
     end = time.monotonic()
     facts = {"lock": stamp_of(section)}
     (part / "complete").write_text(json.dumps(facts), encoding="ascii")
     os.rename(part, folder)
+    # Only now: if the stand-ins fail, nothing is downloaded twice.
     shutil.rmtree(wheels)
     say(
         f"torch {section.torch}: downloaded in {middle - begin:.0f} s, unpacked in "

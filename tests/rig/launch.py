@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import lock
 import scenario as scenarios
 from fetch import ROOT, Unavailable, say
 from lock import HERE
@@ -48,6 +49,9 @@ def free_port():
 def environment(target, scenario, shim, kind, folder, rank, port, temporary):
     """A short one: nothing of the user's own goes into a core."""
     end = scenario.end or ("abort" if kind == "kernel" else "wait")
+    # Where the flight recorder is written to; the newer ones warn of the old name.
+    old = lock.number(target.torch) < (2, 8)
+    dumps = "TORCH_NCCL_DEBUG_INFO_TEMP_FILE" if old else "TORCH_FR_DUMP_TEMP_FILE"
     paths = [HERE, PROGRAMS, target.folder / "site"]
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -71,8 +75,7 @@ def environment(target, scenario, shim, kind, folder, rank, port, temporary):
         "LOCAL_WORLD_SIZE": str(scenario.ranks),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
-        "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{temporary}/nccl_trace_rank_",
-        "TORCH_FR_DUMP_TEMP_FILE": f"{temporary}/nccl_trace_rank_",
+        dumps: f"{temporary}/nccl_trace_rank_",
         **scenario.env,
     }
 

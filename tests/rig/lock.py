@@ -136,9 +136,14 @@ def cuda_of(wheel):
     return found.group(1)
 
 
-def pin_of(wheel):
+def names_of(wheel):
+    """(name, version) of a wheel's file."""
     name, version = wheel.name.split("-")[:2]
-    return Pin(name.lower().replace("_", "-"), version, digest(wheel))
+    return name.lower().replace("_", "-"), version
+
+
+def pin_of(wheel):
+    return Pin(*names_of(wheel), digest(wheel))
 
 
 def section_of(torch, python, download, folder):

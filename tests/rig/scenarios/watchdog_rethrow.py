@@ -20,7 +20,11 @@ SCENARIO = {
     "env": {
         # 3: the error ends the process and does not abort the communicators first.
         "torch<2.2": {"NCCL_ASYNC_ERROR_HANDLING": "1"},
-        "torch>=2.2": {"TORCH_NCCL_ASYNC_ERROR_HANDLING": "3"},
+        # The watchdog gives the dump of the flight recorder this long: a minute otherwise.
+        "torch>=2.2": {
+            "TORCH_NCCL_ASYNC_ERROR_HANDLING": "3",
+            "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "1000",
+        },
     },
     "core": "kernel",
     "end": "wait",
