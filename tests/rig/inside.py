@@ -170,6 +170,13 @@ def torch_facts():
 # What the process says of itself
 
 
+def lacks(reason):
+    """The machine does not let the program do its part: it ends, and the scenario is left out."""
+    sys.stderr.write("%s\n" % reason)
+    sys.stderr.flush()
+    os._exit(77)  # LACKS of launch.py
+
+
 def record(frame, **facts):
     """Writes the truth; see truth.record."""
     facts.setdefault("torch", torch_facts())

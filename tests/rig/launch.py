@@ -33,6 +33,9 @@ LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 PROGRAMS = ROOT / "tests/python/programs"
 
+# The exit status of a program that the machine does not let do its part: inside.lacks().
+LACKS = 77
+
 Played = collections.namedtuple("Played", "rank pid status folder core truth stderr seconds")
 
 
@@ -333,6 +336,11 @@ class Job:
             self.target, self.scenario, self.shim, self.kind, folder, number, port, self.temporary
         )
 
+    def check_lacks(self):
+        for rank in self.ranks:
+            if rank.ended() and rank.process.returncode == LACKS:
+                raise Unavailable(f"the program says: {rank.stderr().strip()[-300:]}")
+
     def play(self):
         """Starts the ranks, waits, takes the cores: one Played for each rank."""
         port = free_port()
@@ -340,7 +348,10 @@ class Job:
         for number in range(self.scenario.ranks):
             folder, env = self.environment(number, port)
             self.ranks.append(Rank(number, folder, command, env))
-        HOW[self.kind](self.ranks, self.scenario, limit_of(self.scenario))
+        try:
+            HOW[self.kind](self.ranks, self.scenario, limit_of(self.scenario))
+        finally:
+            self.check_lacks()
         for rank in self.ranks:
             rank.end()
         return [collect(rank, self.scenario) for rank in self.ranks]

@@ -16,7 +16,8 @@ import launch
 import lock
 import scenario as scenarios
 
-# of: Checked of each rank; problem: why there is none.
+# right: None where the machine lacks what it takes. of: Checked of each rank; problem: why there
+# is none.
 Result = collections.namedtuple("Result", "name torch python kind right seconds of problem")
 Case = collections.namedtuple("Case", "file torch section kind scenario seconds")
 
@@ -75,8 +76,10 @@ def play(target, scenario, kind, shim, corescan, cache, keep=None):
                 report = job.folder / f"report-rank{played.rank}.json" if keep else None
                 checked.append(check.check(played, scenario, kind, corescan, report))
             return result(not any(c.problems for c in checked), checked)
-    except (launch.Died, fetch.Unavailable) as reason:
+    except launch.Died as reason:
         return result(False, problem=str(reason))
+    except fetch.Unavailable as reason:
+        return result(None, problem=str(reason))
 
 
 def summary(result):
@@ -96,7 +99,7 @@ def show(result, as_json=False):
         facts["of"] = [c._asdict() for c in result.of]
         print(json.dumps(facts), flush=True)
         return
-    word = "ok    " if result.right else "WRONG "
+    word = {True: "ok    ", False: "WRONG ", None: "left  "}[result.right]
     versions = f"torch {result.torch:7} python {result.python:5}"
     head = f"{word} {result.name:26} {versions} {result.kind:6}"
     if result.problem:
@@ -187,7 +190,10 @@ class Run:
             target, case.scenario, case.kind, self.shim, self.corescan, args.cache, args.keep
         )
         with self.turn:
-            self.results.append(result)
+            if result.right is None:
+                self.left_out.append(f"{case.file} torch {case.torch}: {result.problem}")
+            else:
+                self.results.append(result)
             show(result, self.args.json)
         if result.right:
             self.times.note(result)

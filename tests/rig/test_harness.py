@@ -465,6 +465,13 @@ def test_a_process_that_does_not_die_is_told_of(tmp_path, monkeypatch):
     assert "not dead in 1 s" in said and "rank 0 is still running" in said
 
 
+@pytest.mark.parametrize("kind", ["kernel", "kill"])
+def test_a_program_that_lacks_something_is_left_out(tmp_path, kind):
+    result = play(tmp_path, LEAVES.replace("sys.exit(", "inside.lacks("), kind)
+    assert result.right is None
+    assert result.problem == "the program says: I would rather not"
+
+
 def test_everything_ends_with_the_job(tmp_path):
     text = """
         import os, time, inside
