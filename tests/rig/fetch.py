@@ -245,14 +245,14 @@ def stamp_of(section):
 
 
 @contextlib.contextmanager
-def turn(cache):
+def turn(cache, name="lock", what="fetching"):
     """One at a time; the other waits and then finds what it wants."""
     cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / "lock", "w", encoding="ascii") as file:
+    with open(cache / name, "w", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another rig is fetching; waiting for it")
+            say(f"another rig is {what}; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

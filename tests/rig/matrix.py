@@ -42,18 +42,31 @@ def run_build(*command):
 def built(build, corescan=None):
     """(folder of the shim, corescan): built if they are not there."""
     build = build.resolve()
-    shim = build / "tests/rig/shim"
     corescan = (corescan or build / "bin/corescan").resolve()
     if not corescan.is_file():
         if build != fetch.ROOT / "build":
             raise fetch.Unavailable(f"there is no {corescan}; build it first")
         fetch.say("corescan is not built; running ./quickstart build")
         run_build(fetch.ROOT / "quickstart", "build")
+    shim = build / "tests/rig/shim"
     if not all((shim / name).is_file() for name in launch.LIBRARIES):
-        fetch.say(f"the shim is not built; building it in {build}")
-        run_build("cmake", "-S", fetch.ROOT, "-B", build, "-DCORESCAN_TESTS=ON")
-        run_build("cmake", "--build", build, "--target", "rig_shim")
+        return build_shim(build / "rig"), corescan
+    made = min((shim / name).stat().st_mtime for name in launch.LIBRARIES)
+    newer = [p.name for p in (fetch.HERE / "shim").glob("*.[ch]") if p.stat().st_mtime > made]
+    if newer:
+        fetch.say(f"the shim may be older than {newer[0]}; cmake --build {build} makes it anew")
     return shim, corescan
+
+
+def build_shim(folder):
+    """The shim alone, where the tests of the whole are not built; a change is built, too."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with fetch.turn(folder.parent, "rig.lock", "building the shim"):
+        if not (folder / "CMakeCache.txt").is_file():
+            fetch.say(f"building the shim in {folder}")
+            run_build("cmake", "-S", fetch.HERE, "-B", folder)
+        run_build("cmake", "--build", folder, "--parallel", "2", "--target", "rig_shim")
+    return folder / "shim"
 
 
 # One scenario
