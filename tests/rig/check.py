@@ -149,9 +149,12 @@ def check_python(truth, report, problems):
     return outcome.equal, outcome.total
 
 
-def check_threads(core, report, problems):
+def check_threads(core, report, truth, kind, problems):
     """Every thread of the core's notes is shown, and no other."""
     there = [t.tid for t in truths.threads_of(core)]
+    if kind != "kernel":  # the process has waited since it wrote
+        for tid in sorted(set(truth.get("all_tids", [])) - set(there)):
+            problems.append(f"thread {tid} was there, and is not in the core")
     shown = [t["tid"] for t in report["threads"]]
     for tid in sorted(set(there) - set(shown)):
         problems.append(f"thread {tid} is in the core and not in the report")
@@ -305,7 +308,7 @@ def check(played, scenario, kind, corescan, keep_report=None):
     pid = (report.get("process") or {}).get("pid")
     if pid != truth["pid"]:
         problems.append(f"the report is of process {pid}, the word of {truth['pid']}")
-    threads = check_threads(played.core, report, problems)
+    threads = check_threads(played.core, report, truth, kind, problems)
     equal, total = check_python(truth, report, problems)
     if not total:
         problems.append("the process's word has no Python frame: nothing was compared")

@@ -202,6 +202,8 @@ class Run:
         result = play(
             target, case.scenario, case.kind, self.shim, self.corescan, args.cache, args.keep
         )
+        if self.stopped:  # its ranks were ended for that
+            return
         with self.turn:
             if result.right is None:
                 self.left_out.append(f"{case.file} torch {case.torch}: {result.problem}")
