@@ -267,7 +267,7 @@ def bench_rig(args):
     torch = peers_cores.RIG_TORCH[0]
     with tempfile.TemporaryDirectory(prefix="rig-", dir=args.cache) as folder:
         try:
-            core = peers_cores.make_rig(torch, pathlib.Path(folder))
+            core = peers_cores.make_rig(torch, pathlib.Path(folder), args.corescan)
         except peers_cores.Unavailable as why:
             raise Unavailable(str(why)) from why
         result = compare(args, core.path, core.executable, args.runs)

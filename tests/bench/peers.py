@@ -147,6 +147,8 @@ TOOLS = (
         False,
         (
             "A debugger, as gdb. It knows no Python.",
+            "Debian's does not read the compressed symbol tables of some stripped modules"
+            " (.gnu_debugdata): their functions have no names, and are not gdb's.",
             "Its number of native frames includes inlined calls that it does not mark: of code that"
             " gcc compiled, version 14 marks few.",
             "Where a call was inlined it tells pcs that are not those of frames, so its frames are"
@@ -169,6 +171,7 @@ TOOLS = (
             "It leaves out the interpreter's evaluation loop and what surrounds it on purpose, and"
             " of native frames those that a Python frame stands for: fewer native frames than gdb's"
             " are no fault of it. Frames are compared by name and order: it tells no pcs.",
+            "It does not read .gnu_debugdata, either.",
         ),
     ),
     Tool(
@@ -341,8 +344,14 @@ def over_core(core, presents, watch, args):
             values = [getattr(run, field) for run in runs]
             rows[name][field] = None if None in values else statistics.median(values)
     size = core.path.stat().st_size
-    facts = {"name": core.name, "bytes": size, "truth": bool(core.truth), "notes": notes}
-    return {**facts, "rows": rows}
+    return {
+        "name": core.name,
+        "bytes": size,
+        "threads": len(reference) if reference else None,
+        "truth": bool(core.truth),
+        "notes": notes,
+        "rows": rows,
+    }
 
 
 def cores_of(args, folder):
@@ -350,7 +359,8 @@ def cores_of(args, folder):
     if args.cores:
         return [(text, lambda _, text=text: peers_cores.given(text)) for text in args.cores]
     wanted = args.only.split(",") if args.only else [""]
-    return [(name, make) for name, make in peers_cores.makers() if any(w in name for w in wanted)]
+    every = peers_cores.makers(args.corescan)
+    return [(name, make) for name, make in every if any(w in name for w in wanted)]
 
 
 def measure(args):
@@ -425,7 +435,9 @@ def cells(name, row):
 
 
 def title(core):
-    return f"{core['name']}, {core['bytes'] / 2**20:,.0f} MiB"
+    number = core["threads"]
+    threads = f", {number} thread{'s' * (number != 1)}" if number else ""
+    return f"{core['name']}{threads}, {core['bytes'] / 2**20:,.0f} MiB"
 
 
 def footnotes(result):

@@ -37,9 +37,8 @@ def minor_of(truth):
     return "{}.{}".format(*truth["version"])
 
 
-def of_python(python, program, folder, name=None):
+def of_python(python, program, folder, name):
     core, truth = recipes.make(python, program, "kernel", folder)
-    name = f"{name or f'Python {python.name}'}, {len(truth['all_tids'])} threads"
     path = os.path.realpath(python.path)
     return Core(name, core.path, path, minor_of(truth), truth, python.symbols)
 
@@ -56,7 +55,7 @@ def make_python(minor, name, folder):
 
 
 def make_torch(folder):
-    """CPU PyTorch with 97 threads."""
+    """CPU PyTorch with the threads of a large machine."""
     python = debian_python()
     if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode:
         raise Unavailable(f"{python} has no torch (Debian: python3-torch)")
@@ -70,19 +69,22 @@ def make_torch(folder):
 def make_native(folder):
     program = cores.build("throw.cc", folder)
     core = cores.by_kernel([program], cores.fresh(folder, "native"))
-    name = "C++ exception that nobody catches, 1 thread"
+    name = "C++ exception that nobody catches"
     return Core(name, core.path, str(program), None, None, True)
 
 
-def make_rig(torch, folder):
+def make_rig(torch, folder, corescan):
     """The core of a released CUDA build: NCCL's watchdog thread ends the process."""
     if not RIG.exists():
         raise Unavailable("tests/rig/rig is not there")
     if not any(RIG_CACHE.glob(f"*{torch}*/complete")):
         raise Unavailable(f"torch {torch} is not fetched (tests/rig/rig fetch --torch {torch})")
     kept = folder / f"rig-{torch}"
+    build = pathlib.Path(corescan).resolve().parents[1]
+    if not (build / "CMakeCache.txt").exists():  # a corescan that was installed
+        build = ROOT / "build"
     run = subprocess.run(
-        [str(RIG), "run", SCENARIO, "--torch", torch, "--keep", str(kept)],
+        [str(RIG), "run", SCENARIO, "--torch", torch, "--keep", str(kept), "--build", str(build)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -98,18 +100,18 @@ def make_rig(torch, folder):
 
 def of_rig(torch, path, truth):
     executable = os.path.realpath(truth["executable"])
-    name = f"rig: torch {torch}, NCCL watchdog, {len(truth['all_tids'])} threads"
+    name = f"rig: torch {torch}, NCCL watchdog"
     return Core(name, path, executable, minor_of(truth), truth, True)
 
 
-def makers():
+def makers(corescan):
     """(name, function of a folder) of each core of the set."""
     yield "C++", make_native
     for minor, name in PROGRAMS:
         yield f"Python {minor}", lambda folder, m=minor, n=name: make_python(m, n, folder)
     yield "CPU PyTorch", make_torch
     for torch in RIG_TORCH:
-        yield f"rig: torch {torch}", lambda folder, t=torch: make_rig(t, folder)
+        yield f"rig: torch {torch}", lambda folder, t=torch: make_rig(t, folder, corescan)
 
 
 def given(text):
