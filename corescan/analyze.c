@@ -10,6 +10,7 @@
 #include "crash/crash.h"
 #include "python/python.h"
 #include "stacks.h"
+#include "torch/torch.h"
 
 #include <string.h>
 #include <time.h>
@@ -243,6 +244,20 @@ static void explain(struct work *w)
 	layer_done(w, "crash");
 }
 
+static struct cs_error *read_torch(struct work *w)
+{
+	const struct cs_torch_input input = {
+		.scene = &w->scene,
+		.natives = w->natives,
+		.n = w->n_stacks,
+		.pythons = w->pythons,
+	};
+
+	CS_TRY(cs_torch_exceptions_read(&input, &w->result->pub));
+	layer_done(w, "torch");
+	return NULL;
+}
+
 static struct cs_error *collect_modules(struct work *w)
 {
 	size_t n = cs_modules_count(w->modules);
@@ -290,6 +305,7 @@ static struct cs_error *run(struct work *w, const char *path)
 	CS_TRY(build_stacks(w));
 	layer_done(w, "symbols");
 	explain(w);
+	CS_TRY(read_torch(w));
 	CS_TRY(collect_modules(w));
 	return collect_rest(w);
 }

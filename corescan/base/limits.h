@@ -100,6 +100,19 @@
 #define CS_MAX_PY_STACK 65536UL               /* slots of one frame's evaluation stack */
 #define CS_MAX_PY_STATICS (4UL << 20)         /* bytes of 3.6's _asyncio module searched for its tasks */
 #define CS_MAX_PY_SCAN (4UL << 30)            /* bytes searched for a runtime or for greenlets */
+#define CS_MAX_CXX_RUNTIMES 64UL              /* C++ runtimes of one process */
+#define CS_MAX_CXX_TLS 4096UL                 /* bytes of one thread-local block searched for a C++ runtime */
+#define CS_MAX_CXX_CHAIN 64UL                 /* C++ exceptions of one thread, and nested in one another */
+#define CS_MAX_CXX_EXCEPTIONS 16384UL         /* C++ exceptions of all threads together */
+#define CS_MAX_CXX_STORED 64UL                /* C++ exceptions shown that no thread handles */
+#define CS_MAX_CXX_TYPES 4096UL               /* C++ types kept by name */
+#define CS_MAX_CXX_BASES 128UL                /* base classes of one C++ type looked at */
+#define CS_MAX_CXX_MESSAGE 16384UL            /* bytes of one C++ exception's message or backtrace */
+#define CS_MAX_CXX_CONTEXT 32UL               /* lines of context of one c10::Error */
+#define CS_MAX_CXX_STACK (1UL << 20)          /* bytes of one stack searched for an exception in flight */
+#define CS_MAX_CXX_SCAN (1UL << 30)           /* bytes of memory searched for stored exceptions */
+#define CS_MAX_CXX_SCAN_MS 300                /* milliseconds that this search takes */
+#define CS_MAX_RELOCATIONS 1048576UL          /* relocations of one module looked through */
 #define CS_MAX_SOURCE_FILE (16UL << 20)       /* bytes of one source file read with --source */
 #define CS_MAX_SOURCE_LINE 512UL              /* bytes of one source line shown */
 #define CS_MAX_JSON_STRING 16384UL            /* bytes of one string in the JSON report */

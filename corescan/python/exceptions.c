@@ -400,3 +400,21 @@ struct cs_error *cs_py_exceptions_read(struct cs_py_process *p,
 	}
 	return NULL;
 }
+
+struct cs_error *cs_py_exception_read(struct cs_py_process *p, uint64_t type,
+				      uint64_t value, uint64_t traceback,
+				      struct cs_exception *ret, bool *found)
+{
+	struct reader r = {.p = p,
+			   .py = &p->py,
+			   .steps = CS_MAX_PY_TRACEBACK,
+			   .total = CS_MAX_PY_EXCEPTIONS};
+	struct raised raised = {type, value, traceback};
+
+	begin(&r, NULL);
+	*found = complete(r.py, &raised);
+	if (!*found)
+		return NULL;
+	ret->state = "stored";
+	return read_chain(&r, &raised, ret);
+}

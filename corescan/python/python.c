@@ -713,6 +713,27 @@ const struct cs_weave *cs_pythons_weave(const struct cs_pythons *pythons, size_t
 	return &pythons->weaves[i];
 }
 
+struct cs_error *cs_pythons_exception(const struct cs_pythons *pythons, uint64_t type, uint64_t value,
+				      uint64_t traceback, const struct cs_exception **ret)
+{
+	*ret = NULL;
+	for (size_t i = 0; i < pythons->processes.n; i++) {
+		struct cs_exception e = {0}, *copy;
+		bool found;
+
+		CS_TRY(cs_py_exception_read(pythons->processes.v[i], type, value, traceback, &e, &found));
+		if (!found)
+			continue;
+		copy = cs_arena_alloc(pythons->scene->arena, sizeof(*copy));
+		if (!copy)
+			return &cs_nomem;
+		*copy = e;
+		*ret = copy;
+		break;
+	}
+	return NULL;
+}
+
 bool cs_pythons_own(const struct cs_pythons *pythons, const struct cs_module *module)
 {
 	for (size_t i = 0; module && i < pythons->processes.n; i++)

@@ -68,6 +68,14 @@ CS_DEFINE_CLEANUP(struct cs_pythons *, cs_pythons_destroy)
 /** True if @module holds a runtime that was found. */
 bool cs_pythons_own(const struct cs_pythons *pythons, const struct cs_module *module);
 
+/**
+ * The Python exception with these references, which native code keeps: @type and @traceback may be 0, @value
+ * need not be an exception yet. *@ret is NULL if there is none such. Errors: NOMEM.
+ */
+CS_MUST_CHECK struct cs_error *cs_pythons_exception(const struct cs_pythons *pythons, uint64_t type,
+						    uint64_t value, uint64_t traceback,
+						    const struct cs_exception **ret);
+
 /** The weave of thread number @i; valid as long as @pythons. */
 const struct cs_weave *cs_pythons_weave(const struct cs_pythons *pythons, size_t i);
 

@@ -81,6 +81,10 @@ bool cs_py_waits_for_gil(const char *const *functions, size_t n);
 /** Pending and handled exceptions of all states, tracebacks and causes included. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_py_exceptions_read(struct cs_py_process *p,
 						     struct cs_py_exceptions *ret);
+/** One exception by its parts, as a thread state has them; false in *@found: it is none. Errors: NOMEM. */
+CS_MUST_CHECK struct cs_error *cs_py_exception_read(struct cs_py_process *p, uint64_t type, uint64_t value,
+						    uint64_t traceback, struct cs_exception *ret,
+						    bool *found);
 /** All asyncio tasks that are not done. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_py_tasks_read(struct cs_py_process *p, struct cs_py_tasks *ret);
 /** All greenlets that do not run. Errors: NOMEM. */

@@ -101,6 +101,9 @@ static json_t *exception_json(struct cs_json *j, const struct cs_exception *e,
 	cs_json_set_text(j, o, "type", e->type);
 	cs_json_set_text(j, o, "message", e->message);
 	cs_json_set_text(j, o, "state", e->state);
+	cs_json_set(j, o, "fatal", json_boolean(e->fatal));
+	cs_json_set_text(j, o, "code", e->code);
+	cs_json_set_text(j, o, "backtrace", e->backtrace);
 	cs_json_set_frames(j, o, "traceback", e->frames, e->n_frames);
 	for (size_t i = 0; i < e->n_notes; i++)
 		cs_json_append(j, notes, cs_json_string(e->notes[i], &cut));

@@ -22,6 +22,21 @@
 #define MAX_LINE 200     /* bytes of a message on the first screen */
 #define MAX_MESSAGE 1200 /* bytes of a message unless --all */
 
+static bool is_cxx(const struct cs_exception *e)
+{
+	return e->language && !strcmp(e->language, "c++");
+}
+
+/* The one for which std::terminate() was called, and those that native code keeps. */
+static const char *cxx_state(const struct cs_exception *e)
+{
+	if (e->fatal)
+		return e->state && !strcmp(e->state, "caught")
+			       ? "being handled when the process ended"
+			       : "nothing catches it";
+	return e->state && !strcmp(e->state, "stored") ? "kept for later" : NULL;
+}
+
 const char *cs_text_exception_state(const struct cs_exception *e)
 {
 	static const struct {
@@ -32,6 +47,8 @@ const char *cs_text_exception_state(const struct cs_exception *e)
 		{"stored", "kept after it was handled"},
 	};
 
+	if (is_cxx(e) && cxx_state(e))
+		return cxx_state(e);
 	for (size_t i = 0; e->state && i < CS_COUNT(all); i++)
 		if (!strcmp(all[i].state, e->state))
 			return all[i].words;
@@ -95,6 +112,23 @@ static void put_message(struct cs_text *t, const char *message)
 	cs_text_wrapped(t, 2, text);
 }
 
+/* Where a C++ exception was thrown, as it says itself: many lines, of which the first is the place. */
+static void put_backtrace(struct cs_text *t, const char *backtrace)
+{
+	char line[MAX_LINE + 1];
+	size_t len = CS_MIN(prefix(backtrace, MAX_LINE), strcspn(backtrace, "\n"));
+
+	cs_text_printf(t, "  ");
+	if (t->options->all) {
+		cs_text_wrapped(t, 2, backtrace);
+		return;
+	}
+	memcpy(line, backtrace, len);
+	line[len] = '\0';
+	cs_text_put(t, line);
+	cs_text_printf(t, "%s\n", backtrace[len] ? " ... (--all)" : "");
+}
+
 /* "ValueError: its message" and its notes, each wrapped below itself. */
 static void put_exception(struct cs_text *t, const struct cs_exception *e)
 {
@@ -106,6 +140,13 @@ static void put_exception(struct cs_text *t, const struct cs_exception *e)
 	} else {
 		cs_text_printf(t, "\n");
 	}
+	if (e->code) {
+		cs_text_printf(t, "  error code ");
+		cs_text_put(t, e->code);
+		cs_text_printf(t, "\n");
+	}
+	if (e->backtrace && *e->backtrace)
+		put_backtrace(t, e->backtrace);
 	for (size_t i = 0; i < e->n_notes; i++) {
 		if (!e->notes[i] || !*e->notes[i])
 			continue;
@@ -212,6 +253,16 @@ static const struct cs_exception *before(const struct cs_exception *e)
 	return e->cause ? e->cause : e->suppress_context ? NULL : e->context;
 }
 
+/* How the one above led to @e. */
+static const char *link_words(const struct cs_exception *e)
+{
+	if (is_cxx(e))
+		return e->cause ? "The next one carries the one above through native code:"
+				: "The next one has the one above nested in it:";
+	return e->cause ? "The next one names the one above as its cause (raise ... from ...):"
+			: "While the one above was being handled, the next one was raised:";
+}
+
 static void put_chain(struct cs_text *t, const struct cs_exception *last)
 {
 	const struct cs_exception *chain[CS_MAX_PY_EXCEPTIONS];
@@ -230,12 +281,7 @@ static void put_chain(struct cs_text *t, const struct cs_exception *last)
 		if (i + 1 < n) {
 			cs_text_printf(t, "\n  ");
 			cs_text_style(t, CS_STYLE_DIM);
-			cs_text_printf(t, "%s",
-				       chain[i]->cause
-					       ? "The next one names the one above as "
-						 "its cause (raise ... from ...):"
-					       : "While the one above was being handled, "
-						 "the next one was raised:");
+			cs_text_printf(t, "%s", link_words(chain[i]));
 			cs_text_plain(t);
 			cs_text_printf(t, "\n\n");
 		}
@@ -292,7 +338,7 @@ static void put_head(struct cs_text *t, const struct cs_analysis *a,
 static uint64_t exception_hash(const void *things, size_t i)
 {
 	const struct cs_exception *e = &((const struct cs_exception *)things)[i];
-	uint64_t h = cs_text_hash(cs_text_hash(0, e->type), e->message);
+	uint64_t h = cs_text_hash(cs_text_hash(e->fatal, e->type), e->message);
 
 	return cs_text_hash_frames(cs_text_hash(h, e->state), e->frames, e->n_frames);
 }
@@ -306,7 +352,9 @@ static bool exception_equal(const void *things, size_t i, size_t j)
 	for (size_t n = 0; a && b && a != b && n < CS_MAX_PY_EXCEPTIONS; n++) {
 		if (!cs_text_same(a->type, b->type) ||
 		    !cs_text_same(a->message, b->message) ||
-		    !cs_text_same(a->state, b->state) || a->n_notes != b->n_notes ||
+		    !cs_text_same(a->state, b->state) || a->fatal != b->fatal ||
+		    !cs_text_same(a->code, b->code) ||
+		    !cs_text_same(a->backtrace, b->backtrace) || a->n_notes != b->n_notes ||
 		    !cs_text_same_frames(a->frames, a->n_frames, b->frames, b->n_frames))
 			return false;
 		for (size_t k = 0; k < a->n_notes; k++)

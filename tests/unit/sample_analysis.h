@@ -19,6 +19,8 @@ const struct cs_analysis *sample_running(void);
  * greenlets, two runtimes.
  */
 const struct cs_analysis *sample_python(void);
+/** sample_abort() with C++ exceptions: one that ended it, one that carries a Python one, one unread. */
+const struct cs_analysis *sample_cxx(void);
 /** Terminal escapes, invalid UTF-8, bidirectional overrides and newlines in every text.
  */
 const struct cs_analysis *sample_hostile(void);

@@ -197,6 +197,23 @@ static void test_folded_frames(void **state)
 	json_decref(report);
 }
 
+static void test_cxx_exceptions(void **state)
+{
+	json_t *report = parse(render(sample_cxx()));
+
+	(void)state;
+	expect_text(report, "exception.0.language", "c++");
+	assert_true(json_is_true(at(report, "exception.0.fatal")));
+	expect_null(report, "exception.0.code");
+	expect_text(report, "exception.0.context.code", "generic:111");
+	expect_null(report, "exception.0.context.backtrace");
+	expect_text(report, "exception.1.cause.language", "python");
+	assert_true(json_is_false(at(report, "exception.1.fatal")));
+	expect_null(report, "exception.2.type");
+	expect_null(report, "exception.2.tid");
+	json_decref(report);
+}
+
 static void test_python_threads_and_frames(void **state)
 {
 	json_t *report = parse(render(sample_python()));
@@ -430,7 +447,7 @@ static void *failing_malloc(size_t size)
 static void test_no_memory(void **state)
 {
 	static const struct cs_analysis *(*const samples[])(void) = {
-		sample_crash, sample_abort, sample_hostile, sample_python};
+		sample_crash, sample_abort, sample_hostile, sample_python, sample_cxx};
 	size_t failures = 0;
 
 	(void)state;
@@ -478,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_crash),
 		cmocka_unit_test(test_modules_and_frames),
 		cmocka_unit_test(test_folded_frames),
+		cmocka_unit_test(test_cxx_exceptions),
 		cmocka_unit_test(test_python_threads_and_frames),
 		cmocka_unit_test(test_python_runtimes_and_exceptions),
 		cmocka_unit_test(test_cycle_of_exceptions_ends),

@@ -96,6 +96,8 @@ static void test_golden(void **state)
 	check_golden("crash-modules", sample_crash(),
 		     (struct cs_text_options){.modules = true});
 	check_golden("abort", sample_abort(), (struct cs_text_options){0});
+	check_golden("cxx", sample_cxx(), (struct cs_text_options){0});
+	check_golden("cxx-all", sample_cxx(), (struct cs_text_options){.all = true});
 	check_golden("running", sample_running(), (struct cs_text_options){.width = 80});
 	check_golden("running-threads", sample_running(),
 		     (struct cs_text_options){.threads = true});

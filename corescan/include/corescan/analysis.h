@@ -302,6 +302,11 @@ struct cs_exception {
 	bool suppress_context;   /* raise ... from None, or with a cause */
 	const char *const *notes; /* add_note() */
 	size_t n_notes;
+
+	/* C++ only; `cause` is the Python exception that it carries, `context` the one nested in it. */
+	bool fatal;              /* it is why the process ended: std::terminate() was called for it */
+	const char *code;        /* its error code, with the category if known: "system:11"; NULL: none */
+	const char *backtrace;   /* where it was thrown, as it says itself (c10::Error); NULL: it does not */
 };
 
 /** An asyncio task. */
