@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The types of CUDA's functions. They are our own, so that the rig builds where CUDA is not installed; for the
- * check against the public headers (check_*.c) they are what those headers declare.
+ * The types of CUDA's functions. They are our own, so that the rig builds where CUDA is
+ * not installed; for the check against the public headers (check_*.c) they are what those
+ * headers declare.
  */
 #ifndef RIG_ABI_H
 #define RIG_ABI_H
@@ -17,11 +18,14 @@ struct rt_pointer {
 	void *device_pointer, *host_pointer;
 };
 
-/* cudaFuncAttributes of 11.7; 12.0 has clusters behind it, which are written only there. */
+/* cudaFuncAttributes of 11.7; 12.0 has clusters behind it, which are written only there.
+ */
 struct rt_function {
 	size_t shared, constant, local;
-	int threads, registers, ptx_version, binary_version, cache_mode, dynamic_shared, carveout;
-	int cluster_must, cluster_width, cluster_height, cluster_depth, cluster_policy, non_portable;
+	int threads, registers, ptx_version, binary_version, cache_mode, dynamic_shared,
+		carveout;
+	int cluster_must, cluster_width, cluster_height, cluster_depth, cluster_policy,
+		non_portable;
 };
 
 /* cudaLaunchConfig_t */
@@ -69,7 +73,8 @@ struct rt_ipc {
 	char bytes[64];
 };
 
-/* Enumerations without negative values are this in C, so both compilers take them for the same type. */
+/* Enumerations without negative values are this in C, so both compilers take them for the
+ * same type. */
 typedef unsigned cuda_error; /* cudaError_t, CUresult */
 typedef unsigned cuda_enum;
 
@@ -82,7 +87,7 @@ typedef void cuda_copy_3d;
 typedef int cuda_device;
 typedef unsigned long long cuda_address;
 typedef unsigned long long cuda_handle; /* of physical memory */
-typedef uint64_t cuda_flags; /* cuuint64_t */
+typedef uint64_t cuda_flags;            /* cuuint64_t */
 typedef struct rig_context *cuda_context;
 typedef struct rig_module *cuda_module;
 typedef struct rig_link *cuda_link;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions of the host's that a stream calls: from a thread of the driver's, in each stream's order. */
+/* Functions of the host's that a stream calls: from a thread of the driver's, in each
+ * stream's order. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,7 +14,8 @@ struct call {
 	void *argument;
 	struct call *next;
 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* inside this one, the model's is never taken */
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* inside this one, the model's is never taken */
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
 static struct call *calls, **calls_end = &calls;
 static uint64_t numbers;
@@ -43,7 +45,8 @@ static void take_out(struct call *call)
 		calls_end = link;
 }
 
-/* The next that is to be asked; only the thread below takes calls out, so they stay while it asks. */
+/* The next that is to be asked; only the thread below takes calls out, so they stay while
+ * it asks. */
 static struct call *after(const struct call *call)
 {
 	struct call *next;
@@ -80,7 +83,8 @@ static void *body(void *argument)
 	return argument;
 }
 
-int rig_stream_call(struct rig_stream *stream, void (*function)(void *, int), void *argument)
+int rig_stream_call(struct rig_stream *stream, void (*function)(void *, int),
+		    void *argument)
 {
 	struct call *call = calloc(1, sizeof(*call));
 	bool first;
@@ -92,7 +96,8 @@ int rig_stream_call(struct rig_stream *stream, void (*function)(void *, int), vo
 	call->argument = argument;
 	pthread_mutex_lock(&lock);
 	call->number = ++numbers;
-	rig_stream_depend(stream, (struct rig_ticket){.done = called, .number = call->number});
+	rig_stream_depend(stream,
+			  (struct rig_ticket){.done = called, .number = call->number});
 	*calls_end = call;
 	calls_end = &call->next;
 	first = !running;

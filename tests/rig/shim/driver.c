@@ -10,7 +10,8 @@
 
 /* ---- names ---- */
 
-/* A name means its newest version, as in the programs that were built with the headers of these years. */
+/* A name means its newest version, as in the programs that were built with the headers of
+ * these years. */
 void *rig_entry(const char *name)
 {
 	static const char *const suffixes[] = {"_v3", "_v2", ""};
@@ -18,7 +19,8 @@ void *rig_entry(const char *name)
 	void *found = NULL;
 
 	for (size_t i = 0; !found && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (snprintf(full, sizeof(full), "%s%s", name, suffixes[i]) < (int)sizeof(full))
+		if (snprintf(full, sizeof(full), "%s%s", name, suffixes[i]) <
+		    (int)sizeof(full))
 			found = dlsym(RTLD_DEFAULT, full);
 	return found;
 }
@@ -37,20 +39,22 @@ static int entry(const char *symbol, void **function, int version)
 	return *function ? 0 : RIG_NOT_FOUND;
 }
 
-cuda_error cuGetProcAddress(const char *symbol, void **function, int version, cuda_flags flags)
+cuda_error cuGetProcAddress(const char *symbol, void **function, int version,
+			    cuda_flags flags)
 {
 	(void)flags;
 	return (cuda_error)entry(symbol, function, version);
 }
 
-cuda_error cuGetProcAddress_v2(const char *symbol, void **function, int version, cuda_flags flags,
-			       cuda_enum *status)
+cuda_error cuGetProcAddress_v2(const char *symbol, void **function, int version,
+			       cuda_flags flags, cuda_enum *status)
 {
 	int error = entry(symbol, function, version);
 
 	(void)flags;
 	if (status)
-		*status = error == RIG_NOT_FOUND; /* CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND */
+		*status =
+			error == RIG_NOT_FOUND; /* CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND */
 	return (cuda_error)error;
 }
 
@@ -84,7 +88,8 @@ int driver_device(const char *call, int device)
 {
 	int error = rig_begin(call, NULL, RIG_USES_DRIVER);
 
-	return error || (device >= 0 && device < rig_gpu()->count) ? error : RIG_INVALID_DEVICE;
+	return error || (device >= 0 && device < rig_gpu()->count) ? error
+								   : RIG_INVALID_DEVICE;
 }
 
 cuda_error cuDeviceGet(cuda_device *ret, int device)
@@ -254,7 +259,8 @@ cuda_error cuCtxGetCurrent(cuda_context *context)
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
 
 	if (!error)
-		*context = rig_context_active(rig_device()) ? context_of(rig_device()) : NULL;
+		*context = rig_context_active(rig_device()) ? context_of(rig_device())
+							    : NULL;
 	return (cuda_error)error;
 }
 
@@ -262,9 +268,12 @@ static int set_current(cuda_context context)
 {
 	int device = device_of(context);
 
-	if (!context) /* none: the device stays what it is, as there are primary contexts alone */
+	if (!context) /* none: the device stays what it is, as there are primary contexts
+			 alone */
 		return 0;
-	return device >= 0 && rig_set_device(device) ? 0 : 201; /* CUDA_ERROR_INVALID_CONTEXT */
+	return device >= 0 && rig_set_device(device)
+		       ? 0
+		       : 201; /* CUDA_ERROR_INVALID_CONTEXT */
 }
 
 cuda_error cuCtxSetCurrent(cuda_context context)
@@ -276,7 +285,8 @@ cuda_error cuCtxSetCurrent(cuda_context context)
 
 cuda_error cuCtxPushCurrent_v2(cuda_context context)
 {
-	int error = rig_begin("cuCtxPushCurrent", NULL, RIG_USES_DRIVER), before = rig_device();
+	int error = rig_begin("cuCtxPushCurrent", NULL, RIG_USES_DRIVER),
+	    before = rig_device();
 
 	if (!error && depth == sizeof(stack) / sizeof(stack[0]))
 		error = RIG_INVALID_VALUE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The driver's modules, libraries and kernels. Nothing is read of what is loaded: a module has every name. */
+/* The driver's modules, libraries and kernels. Nothing is read of what is loaded: a
+ * module has every name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ cuda_error cuModuleLoadData(cuda_module *ret, const void *image)
 	return (cuda_error)load(__func__, ret, image);
 }
 
-cuda_error cuModuleLoadDataEx(cuda_module *ret, const void *image, unsigned count, cuda_enum *options, void **values)
+cuda_error cuModuleLoadDataEx(cuda_module *ret, const void *image, unsigned count,
+			      cuda_enum *options, void **values)
 {
 	(void)count;
 	(void)options;
@@ -63,7 +65,8 @@ cuda_error cuModuleGetFunction(cuda_symbol *ret, cuda_module module, const char 
 }
 
 /* No module has variables. */
-cuda_error cuModuleGetGlobal_v2(cuda_address *address, size_t *bytes, cuda_module module, const char *name)
+cuda_error cuModuleGetGlobal_v2(cuda_address *address, size_t *bytes, cuda_module module,
+				const char *name)
 {
 	int error = rig_begin("cuModuleGetGlobal", name, RIG_CONTEXT_CALL);
 
@@ -73,8 +76,9 @@ cuda_error cuModuleGetGlobal_v2(cuda_address *address, size_t *bytes, cuda_modul
 	return (cuda_error)(error ? error : RIG_NOT_FOUND);
 }
 
-cuda_error cuLibraryLoadData(cuda_library *ret, const void *code, cuda_enum *options, void **values, unsigned count,
-			     cuda_enum *library_options, void **library_values, unsigned library_count)
+cuda_error cuLibraryLoadData(cuda_library *ret, const void *code, cuda_enum *options,
+			     void **values, unsigned count, cuda_enum *library_options,
+			     void **library_values, unsigned library_count)
 {
 	(void)options;
 	(void)values;
@@ -106,7 +110,8 @@ cuda_error cuKernelGetFunction(cuda_symbol *ret, cuda_kernel kernel)
 	return (cuda_error)error;
 }
 
-cuda_error cuLinkCreate_v2(unsigned count, cuda_enum *options, void **values, cuda_link *ret)
+cuda_error cuLinkCreate_v2(unsigned count, cuda_enum *options, void **values,
+			   cuda_link *ret)
 {
 	void *handle = &link_handle;
 	int error = rig_begin("cuLinkCreate", NULL, RIG_CONTEXT_CALL);
@@ -119,8 +124,9 @@ cuda_error cuLinkCreate_v2(unsigned count, cuda_enum *options, void **values, cu
 	return (cuda_error)error;
 }
 
-cuda_error cuLinkAddData_v2(cuda_link link, cuda_enum type, void *data, size_t bytes, const char *name,
-			    unsigned count, cuda_enum *options, void **values)
+cuda_error cuLinkAddData_v2(cuda_link link, cuda_enum type, void *data, size_t bytes,
+			    const char *name, unsigned count, cuda_enum *options,
+			    void **values)
 {
 	(void)link;
 	(void)type;
@@ -154,8 +160,8 @@ cuda_error cuLinkDestroy(cuda_link link)
 
 /* ---- launches ---- */
 
-static int launch(const char *call, const void *function, struct rig_stream *stream, const unsigned grid[3],
-		  const unsigned block[3])
+static int launch(const char *call, const void *function, struct rig_stream *stream,
+		  const unsigned grid[3], const unsigned block[3])
 {
 	const char *name = rig_kernel_name(function);
 	bool captured = false;
@@ -174,36 +180,43 @@ static int launch(const char *call, const void *function, struct rig_stream *str
 	return 0;
 }
 
-cuda_error cuLaunchKernel(cuda_symbol function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-			  unsigned block_y, unsigned block_z, unsigned shared, cuda_stream stream, void **parameters,
-			  void **extra)
+cuda_error cuLaunchKernel(cuda_symbol function, unsigned grid_x, unsigned grid_y,
+			  unsigned grid_z, unsigned block_x, unsigned block_y,
+			  unsigned block_z, unsigned shared, cuda_stream stream,
+			  void **parameters, void **extra)
 {
 	(void)shared;
 	(void)parameters;
 	(void)extra;
-	return (cuda_error)launch(__func__, (const void *)function, (struct rig_stream *)stream,
-				  (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z});
+	return (cuda_error)launch(__func__, (const void *)function,
+				  (struct rig_stream *)stream,
+				  (unsigned[]){grid_x, grid_y, grid_z},
+				  (unsigned[]){block_x, block_y, block_z});
 }
 
-cuda_error cuLaunchCooperativeKernel(cuda_symbol function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-				     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+cuda_error cuLaunchCooperativeKernel(cuda_symbol function, unsigned grid_x,
+				     unsigned grid_y, unsigned grid_z, unsigned block_x,
+				     unsigned block_y, unsigned block_z, unsigned shared,
 				     cuda_stream stream, void **parameters)
 {
 	(void)shared;
 	(void)parameters;
-	return (cuda_error)launch(__func__, (const void *)function, (struct rig_stream *)stream,
-				  (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z});
+	return (cuda_error)launch(__func__, (const void *)function,
+				  (struct rig_stream *)stream,
+				  (unsigned[]){grid_x, grid_y, grid_z},
+				  (unsigned[]){block_x, block_y, block_z});
 }
 
-cuda_error cuLaunchKernelEx(const cuda_driver_launch *configuration, cuda_symbol function, void **parameters,
-			    void **extra)
+cuda_error cuLaunchKernelEx(const cuda_driver_launch *configuration, cuda_symbol function,
+			    void **parameters, void **extra)
 {
 	struct rt_launch_driver c;
 
 	(void)parameters;
 	(void)extra;
 	memcpy(&c, configuration, sizeof(c));
-	return (cuda_error)launch(__func__, (const void *)function, c.stream, c.grid, c.block);
+	return (cuda_error)launch(__func__, (const void *)function, c.stream, c.grid,
+				  c.block);
 }
 
 /* ---- what kernels say of themselves ---- */
@@ -218,14 +231,16 @@ static int begin_function(const char *call, const void *function)
 /* Attributes: CUfunction_attribute in cuda.h of CUDA 12.4. */
 cuda_error cuFuncGetAttribute(int *value, cuda_enum attribute, cuda_symbol function)
 {
-	static const int values[] = {1024, 0, 0, 0, 32, 0, 0, 0, 49152, -1, 0, 0, 0, 0, 0, 0};
+	static const int values[] = {1024,  0,  0, 0, 32, 0, 0, 0,
+				     49152, -1, 0, 0, 0,  0, 0, 0};
 	const struct rig_gpu *gpu = rig_gpu();
 	int error = begin_function(__func__, (const void *)function);
 
 	if (!error && attribute >= sizeof(values) / sizeof(values[0]))
 		error = RIG_INVALID_VALUE;
 	if (!error)
-		*value = attribute == 5 || attribute == 6 ? gpu->major * 10 + gpu->minor : values[attribute];
+		*value = attribute == 5 || attribute == 6 ? gpu->major * 10 + gpu->minor
+							  : values[attribute];
 	return (cuda_error)error;
 }
 
@@ -262,14 +277,15 @@ static int occupancy(const char *call, int *blocks, const void *function, int th
 	return error;
 }
 
-cuda_error cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, cuda_symbol function, int threads, size_t shared)
+cuda_error cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, cuda_symbol function,
+						       int threads, size_t shared)
 {
 	(void)shared;
 	return (cuda_error)occupancy(__func__, blocks, (const void *)function, threads);
 }
 
-cuda_error cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, cuda_symbol function, int threads,
-								size_t shared, unsigned flags)
+cuda_error cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+	int *blocks, cuda_symbol function, int threads, size_t shared, unsigned flags)
 {
 	(void)shared;
 	(void)flags;
@@ -277,10 +293,11 @@ cuda_error cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, cud
 }
 
 /* A description for the device alone: 128 bytes that the host cannot read anyway. */
-cuda_error cuTensorMapEncodeTiled(cuda_tensor_map *ret, cuda_enum type, unsigned rank, void *address,
-				  const cuda_flags *dimensions, const cuda_flags *strides, const unsigned *box,
-				  const unsigned *steps, cuda_enum interleave, cuda_enum swizzle, cuda_enum promotion,
-				  cuda_enum fill)
+cuda_error cuTensorMapEncodeTiled(cuda_tensor_map *ret, cuda_enum type, unsigned rank,
+				  void *address, const cuda_flags *dimensions,
+				  const cuda_flags *strides, const unsigned *box,
+				  const unsigned *steps, cuda_enum interleave,
+				  cuda_enum swizzle, cuda_enum promotion, cuda_enum fill)
 {
 	int error = rig_begin(__func__, NULL, RIG_CONTEXT_CALL);
 

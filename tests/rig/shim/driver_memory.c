@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The driver's memory: allocations, virtual memory management, pointers' attributes, copies. */
+/* The driver's memory: allocations, virtual memory management, pointers' attributes,
+ * copies. */
 #include <string.h>
 
 #include "driver.h"
@@ -74,8 +75,8 @@ cuda_error cuMemHostUnregister(void *pointer)
 
 /* ---- virtual memory management ---- */
 
-cuda_error cuMemAddressReserve(cuda_address *ret, size_t bytes, size_t alignment, cuda_address wanted,
-			       unsigned long long flags)
+cuda_error cuMemAddressReserve(cuda_address *ret, size_t bytes, size_t alignment,
+			       cuda_address wanted, unsigned long long flags)
 {
 	uint64_t found = 0;
 	int error = rig_begin(__func__, NULL, RIG_CONTEXT_CALL);
@@ -97,7 +98,8 @@ cuda_error cuMemAddressFree(cuda_address address, size_t bytes)
 	return (cuda_error)(error ? error : rig_vmm_unreserve(address, bytes));
 }
 
-cuda_error cuMemCreate(cuda_handle *ret, size_t bytes, const cuda_physical *properties, unsigned long long flags)
+cuda_error cuMemCreate(cuda_handle *ret, size_t bytes, const cuda_physical *properties,
+		       unsigned long long flags)
 {
 	struct rt_physical wanted;
 	uint64_t found = 0;
@@ -108,7 +110,8 @@ cuda_error cuMemCreate(cuda_handle *ret, size_t bytes, const cuda_physical *prop
 	memcpy(&wanted, properties, sizeof(wanted));
 	if (flags || wanted.type != 1) /* CU_MEM_ALLOCATION_TYPE_PINNED is all there is */
 		return RIG_INVALID_VALUE;
-	if (wanted.handle_types & ~1) /* file descriptors (1) are the handles that every driver has */
+	if (wanted.handle_types &
+	    ~1) /* file descriptors (1) are the handles that every driver has */
 		return RIG_NOT_SUPPORTED;
 	if (wanted.location_type != 1) /* CU_MEM_LOCATION_TYPE_DEVICE */
 		return RIG_NOT_SUPPORTED;
@@ -125,7 +128,8 @@ cuda_error cuMemRelease(cuda_handle handle)
 	return (cuda_error)(error ? error : rig_vmm_release(handle));
 }
 
-cuda_error cuMemMap(cuda_address address, size_t bytes, size_t offset, cuda_handle handle, unsigned long long flags)
+cuda_error cuMemMap(cuda_address address, size_t bytes, size_t offset, cuda_handle handle,
+		    unsigned long long flags)
 {
 	int error = rig_begin(__func__, NULL, RIG_CONTEXT_CALL);
 
@@ -141,7 +145,8 @@ cuda_error cuMemUnmap(cuda_address address, size_t bytes)
 	return (cuda_error)(error ? error : rig_vmm_unmap(address, bytes));
 }
 
-cuda_error cuMemSetAccess(cuda_address address, size_t bytes, const cuda_physical_access *list, size_t count)
+cuda_error cuMemSetAccess(cuda_address address, size_t bytes,
+			  const cuda_physical_access *list, size_t count)
 {
 	int error = rig_begin(__func__, NULL, RIG_CONTEXT_CALL);
 
@@ -150,7 +155,8 @@ cuda_error cuMemSetAccess(cuda_address address, size_t bytes, const cuda_physica
 	return (cuda_error)(error ? error : rig_vmm_access(address, bytes));
 }
 
-cuda_error cuMemGetAllocationGranularity(size_t *ret, const cuda_physical *properties, cuda_enum option)
+cuda_error cuMemGetAllocationGranularity(size_t *ret, const cuda_physical *properties,
+					 cuda_enum option)
 {
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
 
@@ -162,9 +168,11 @@ cuda_error cuMemGetAllocationGranularity(size_t *ret, const cuda_physical *prope
 	return (cuda_error)error;
 }
 
-cuda_error cuMemGetAllocationPropertiesFromHandle(cuda_physical *properties, cuda_handle handle)
+cuda_error cuMemGetAllocationPropertiesFromHandle(cuda_physical *properties,
+						  cuda_handle handle)
 {
-	struct rt_physical found = {.type = 1, .location_type = 1, .location_id = rig_vmm_device(handle)};
+	struct rt_physical found = {
+		.type = 1, .location_type = 1, .location_id = rig_vmm_device(handle)};
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
 
 	if (!error && found.location_id < 0)
@@ -187,7 +195,8 @@ cuda_error cuMemRetainAllocationHandle(cuda_handle *ret, void *address)
 }
 
 /* Memory between processes, and on several devices at once, is not played. */
-cuda_error cuMemExportToShareableHandle(void *ret, cuda_handle handle, cuda_enum type, unsigned long long flags)
+cuda_error cuMemExportToShareableHandle(void *ret, cuda_handle handle, cuda_enum type,
+					unsigned long long flags)
 {
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
 
@@ -208,8 +217,8 @@ cuda_error cuMemImportFromShareableHandle(cuda_handle *ret, void *handle, cuda_e
 	return (cuda_error)(error ? error : RIG_NOT_SUPPORTED);
 }
 
-cuda_error cuMemGetHandleForAddressRange(void *ret, cuda_address address, size_t bytes, cuda_enum type,
-					 unsigned long long flags)
+cuda_error cuMemGetHandleForAddressRange(void *ret, cuda_address address, size_t bytes,
+					 cuda_enum type, unsigned long long flags)
 {
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
 
@@ -239,8 +248,9 @@ cuda_error cuMulticastAddDevice(cuda_handle handle, cuda_device device)
 	return (cuda_error)(error ? error : RIG_NOT_SUPPORTED);
 }
 
-cuda_error cuMulticastBindMem(cuda_handle handle, size_t offset, cuda_handle memory, size_t memory_offset,
-			      size_t bytes, unsigned long long flags)
+cuda_error cuMulticastBindMem(cuda_handle handle, size_t offset, cuda_handle memory,
+			      size_t memory_offset, size_t bytes,
+			      unsigned long long flags)
 {
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
 
@@ -253,7 +263,8 @@ cuda_error cuMulticastBindMem(cuda_handle handle, size_t offset, cuda_handle mem
 	return (cuda_error)(error ? error : RIG_NOT_SUPPORTED);
 }
 
-cuda_error cuMulticastUnbind(cuda_handle handle, cuda_device device, size_t offset, size_t bytes)
+cuda_error cuMulticastUnbind(cuda_handle handle, cuda_device device, size_t offset,
+			     size_t bytes)
 {
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
 
@@ -266,7 +277,8 @@ cuda_error cuMulticastUnbind(cuda_handle handle, cuda_device device, size_t offs
 
 /* ---- pointers ---- */
 
-cuda_error cuMemGetAddressRange_v2(cuda_address *start, size_t *bytes, cuda_address address)
+cuda_error cuMemGetAddressRange_v2(cuda_address *start, size_t *bytes,
+				   cuda_address address)
 {
 	struct rig_range range;
 	int error = rig_begin("cuMemGetAddressRange", NULL, RIG_USES_DRIVER);
@@ -283,7 +295,8 @@ cuda_error cuMemGetAddressRange_v2(cuda_address *start, size_t *bytes, cuda_addr
 }
 
 /* Attributes: CUpointer_attribute in cuda.h of CUDA 12.4. */
-static int attribute(void *ret, cuda_enum which, uint64_t address, const struct rig_range *range)
+static int attribute(void *ret, cuda_enum which, uint64_t address,
+		     const struct rig_range *range)
 {
 	bool host = range->kind == RIG_PINNED || range->kind == RIG_REGISTERED;
 	uint64_t wide = address;
@@ -310,10 +323,11 @@ static int attribute(void *ret, cuda_enum which, uint64_t address, const struct 
 	case 7: /* an id that no other allocation has */
 		memcpy(ret, &range->address, sizeof(range->address));
 		return 0;
-	case 8: /* managed? */
+	case 8:  /* managed? */
 	case 10: /* to be shared by cuIpcGetMemHandle()? */
 	case 13: /* mapped? */
-		*(unsigned char *)ret = which == 8 ? range->kind == RIG_MANAGED : which == 13;
+		*(unsigned char *)ret =
+			which == 8 ? range->kind == RIG_MANAGED : which == 13;
 		return 0;
 	case 6: /* synchronous copies? */
 		number = 0;
@@ -344,7 +358,8 @@ cuda_error cuPointerGetAttribute(void *ret, cuda_enum which, cuda_address addres
 }
 
 /* Of many at once; what does not apply stays as it is, and that is no error. */
-cuda_error cuPointerGetAttributes(unsigned count, cuda_enum *which, void **ret, cuda_address address)
+cuda_error cuPointerGetAttributes(unsigned count, cuda_enum *which, void **ret,
+				  cuda_address address)
 {
 	struct rig_range range;
 	int error = rig_begin(__func__, NULL, RIG_USES_DRIVER);
@@ -360,7 +375,8 @@ cuda_error cuPointerGetAttributes(unsigned count, cuda_enum *which, void **ret, 
 
 /* ---- copies ---- */
 
-static int copy(const char *call, const char *name, void *host, size_t bytes, struct rig_stream *stream, bool wait)
+static int copy(const char *call, const char *name, void *host, size_t bytes,
+		struct rig_stream *stream, bool wait)
 {
 	bool captured = false;
 	int error = rig_begin_work(call, "copy", name, stream, &captured);
@@ -396,24 +412,30 @@ cuda_error cuMemcpyDtoD_v2(cuda_address to, cuda_address from, size_t bytes)
 	return (cuda_error)copy("cuMemcpyDtoD", "DtoD", NULL, bytes, NULL, false);
 }
 
-cuda_error cuMemcpyHtoDAsync_v2(cuda_address to, const void *from, size_t bytes, cuda_stream stream)
+cuda_error cuMemcpyHtoDAsync_v2(cuda_address to, const void *from, size_t bytes,
+				cuda_stream stream)
 {
 	(void)to;
 	(void)from;
-	return (cuda_error)copy("cuMemcpyHtoDAsync", "HtoD", NULL, bytes, (struct rig_stream *)stream, false);
+	return (cuda_error)copy("cuMemcpyHtoDAsync", "HtoD", NULL, bytes,
+				(struct rig_stream *)stream, false);
 }
 
-cuda_error cuMemcpyDtoHAsync_v2(void *to, cuda_address from, size_t bytes, cuda_stream stream)
+cuda_error cuMemcpyDtoHAsync_v2(void *to, cuda_address from, size_t bytes,
+				cuda_stream stream)
 {
 	(void)from;
-	return (cuda_error)copy("cuMemcpyDtoHAsync", "DtoH", to, bytes, (struct rig_stream *)stream, false);
+	return (cuda_error)copy("cuMemcpyDtoHAsync", "DtoH", to, bytes,
+				(struct rig_stream *)stream, false);
 }
 
-cuda_error cuMemcpyDtoDAsync_v2(cuda_address to, cuda_address from, size_t bytes, cuda_stream stream)
+cuda_error cuMemcpyDtoDAsync_v2(cuda_address to, cuda_address from, size_t bytes,
+				cuda_stream stream)
 {
 	(void)to;
 	(void)from;
-	return (cuda_error)copy("cuMemcpyDtoDAsync", "DtoD", NULL, bytes, (struct rig_stream *)stream, false);
+	return (cuda_error)copy("cuMemcpyDtoDAsync", "DtoD", NULL, bytes,
+				(struct rig_stream *)stream, false);
 }
 
 static int set(const char *call, struct rig_stream *stream)
@@ -442,7 +464,8 @@ cuda_error cuMemsetD32_v2(cuda_address to, unsigned value, size_t count)
 	return (cuda_error)set("cuMemsetD32", NULL);
 }
 
-cuda_error cuMemsetD8Async(cuda_address to, unsigned char value, size_t count, cuda_stream stream)
+cuda_error cuMemsetD8Async(cuda_address to, unsigned char value, size_t count,
+			   cuda_stream stream)
 {
 	(void)to;
 	(void)value;
@@ -450,7 +473,8 @@ cuda_error cuMemsetD8Async(cuda_address to, unsigned char value, size_t count, c
 	return (cuda_error)set(__func__, (struct rig_stream *)stream);
 }
 
-cuda_error cuMemsetD32Async(cuda_address to, unsigned value, size_t count, cuda_stream stream)
+cuda_error cuMemsetD32Async(cuda_address to, unsigned value, size_t count,
+			    cuda_stream stream)
 {
 	(void)to;
 	(void)value;

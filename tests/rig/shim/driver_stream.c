@@ -34,7 +34,8 @@ static int begin(const char *call, cuda_stream stream, unsigned flags)
 {
 	int error = rig_begin(call, NULL, flags);
 
-	return error || rig_stream_of((struct rig_stream *)stream) ? error : RIG_INVALID_HANDLE;
+	return error || rig_stream_of((struct rig_stream *)stream) ? error
+								   : RIG_INVALID_HANDLE;
 }
 
 cuda_error cuStreamDestroy_v2(cuda_stream stream)
@@ -54,7 +55,9 @@ cuda_error cuStreamQuery(cuda_stream stream)
 
 	if (!error)
 		error = rig_capture_forbids_wait((struct rig_stream *)stream);
-	return (cuda_error)(error || rig_stream_done((struct rig_stream *)stream) ? error : RIG_NOT_READY);
+	return (cuda_error)(error || rig_stream_done((struct rig_stream *)stream)
+				    ? error
+				    : RIG_NOT_READY);
 }
 
 cuda_error cuStreamSynchronize(cuda_stream stream)
@@ -69,12 +72,14 @@ cuda_error cuStreamSynchronize(cuda_stream stream)
 cuda_error cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned flags)
 {
 	bool captured = false;
-	int error = rig_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream, &captured);
+	int error = rig_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream,
+				   &captured);
 
 	if (!error && flags > 1)
 		error = RIG_INVALID_VALUE;
 	if (!error)
-		error = rig_event_hold((struct rig_stream *)stream, (struct rig_event *)event);
+		error = rig_event_hold((struct rig_stream *)stream,
+				       (struct rig_event *)event);
 	return (cuda_error)error;
 }
 
@@ -96,7 +101,24 @@ cuda_error cuStreamGetCtx(cuda_stream stream, cuda_context *context)
 
 	if (error)
 		return (cuda_error)error;
-	return cuDevicePrimaryCtxRetain(context, rig_stream_device((struct rig_stream *)stream));
+	return cuDevicePrimaryCtxRetain(context,
+					rig_stream_device((struct rig_stream *)stream));
+}
+
+/* A word of the device's that is written in the stream's order: nothing is known of the
+ * device's memory. */
+cuda_error cuStreamWriteValue32_v2(cuda_stream stream, cuda_address address,
+				   unsigned value, unsigned flags)
+{
+	struct rig_range range;
+	bool captured = false;
+	int error = rig_begin_work("cuStreamWriteValue32", NULL, NULL,
+				   (struct rig_stream *)stream, &captured);
+
+	(void)value;
+	if (!error && (flags > 1 || address % 4 || !rig_range_at(address, &range)))
+		error = RIG_INVALID_VALUE;
+	return (cuda_error)error;
 }
 
 cuda_error cuThreadExchangeStreamCaptureMode(cuda_enum *mode)
@@ -124,11 +146,13 @@ static void call_host(void *argument, int error)
 	free(argument);
 }
 
-cuda_error cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)
+cuda_error cuLaunchHostFunc(cuda_stream stream, cuda_host_function function,
+			    void *argument)
 {
 	struct host_call *call;
 	bool captured = false;
-	int error = rig_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream, &captured);
+	int error = rig_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream,
+				   &captured);
 
 	if (error || rig_capture_add((struct rig_stream *)stream, RIG_NODE_HOST, NULL))
 		return (cuda_error)error;
@@ -159,10 +183,12 @@ cuda_error cuEventCreate(cuda_event *ret, unsigned flags)
 cuda_error cuEventRecord(cuda_event event, cuda_stream stream)
 {
 	bool captured = false;
-	int error = rig_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream, &captured);
+	int error = rig_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream,
+				   &captured);
 
 	if (!error)
-		error = rig_event_record((struct rig_event *)event, (struct rig_stream *)stream);
+		error = rig_event_record((struct rig_event *)event,
+					 (struct rig_stream *)stream);
 	return (cuda_error)error;
 }
 
@@ -192,6 +218,7 @@ cuda_error cuEventElapsedTime(float *milliseconds, cuda_event start, cuda_event 
 	int error = rig_begin(__func__, NULL, RIG_CONTEXT_CALL);
 
 	if (!error)
-		error = rig_event_elapsed((struct rig_event *)start, (struct rig_event *)end, milliseconds);
+		error = rig_event_elapsed((struct rig_event *)start,
+					  (struct rig_event *)end, milliseconds);
 	return (cuda_error)error;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runtimes that a library has within itself. PyTorch 1.13.1's libc10_cuda.so, libtorch_python.so and
- * libtorch_cuda_linalg.so were linked with libcudart_static.a, so their calls of the runtime go past every preload.
- * Their symbol tables are there, so each of these functions becomes a jump to the one of the same name here. In the
+ * Runtimes that a library has within itself. PyTorch 1.13.1's libc10_cuda.so,
+ * libtorch_python.so and libtorch_cuda_linalg.so were linked with libcudart_static.a, so
+ * their calls of the runtime go past every preload. Their symbol tables are there, so
+ * each of these functions becomes a jump to the one of the same name here. In the
  * process's memory alone: the files stay as they were released.
  */
 #include <dlfcn.h>
@@ -35,7 +36,8 @@ struct image {
 	const char *path;
 };
 
-static unsigned long long seen; /* libraries that were ever loaded when it was last looked */
+static unsigned long long
+	seen; /* libraries that were ever loaded when it was last looked */
 static uint64_t done[MAX_DONE]; /* base addresses */
 static size_t done_count;
 
@@ -53,7 +55,8 @@ static bool runtime_name(const char *name)
 
 static bool write_jump(uint64_t address, const void *target)
 {
-	struct jump jump = {.code = {0xff, 0x25, 0, 0, 0, 0}, .target = (uint64_t)(uintptr_t)target};
+	struct jump jump = {.code = {0xff, 0x25, 0, 0, 0, 0},
+			    .target = (uint64_t)(uintptr_t)target};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = address & ~(page - 1);
 	void *start = (void *)(uintptr_t)first; /* NOLINT */
 	size_t length = (address + sizeof(jump) - first + page - 1) & ~(page - 1);
@@ -68,29 +71,33 @@ static void redirect(const struct image *image, const Elf64_Sym *symbol, const c
 {
 	const void *target = dlsym(image->self, name);
 
-	/* Functions that the rig does not have say so; before, they would look for a GPU. */
+	/* Functions that the rig does not have say so; before, they would look for a GPU.
+	 */
 	if (!target)
 		target = (const void *)(uintptr_t)missing;
-	if (symbol->st_size < sizeof(struct jump) || !write_jump(image->base + symbol->st_value, target))
-		fprintf(stderr, "rig: %s: %s cannot be replaced (%llu bytes)\n", image->path, name,
-			(unsigned long long)symbol->st_size);
+	if (symbol->st_size < sizeof(struct jump) ||
+	    !write_jump(image->base + symbol->st_value, target))
+		fprintf(stderr, "rig: %s: %s cannot be replaced (%llu bytes)\n",
+			image->path, name, (unsigned long long)symbol->st_size);
 }
 
 /* A section's bytes; NULL: not within the file. */
 static const void *section(const struct image *image, const Elf64_Shdr *header)
 {
-	if (header->sh_offset > image->size || header->sh_size > image->size - header->sh_offset)
+	if (header->sh_offset > image->size ||
+	    header->sh_size > image->size - header->sh_offset)
 		return NULL;
 	return image->bytes + header->sh_offset;
 }
 
-static void redirect_all(const struct image *image, const Elf64_Sym *symbols, size_t count, const char *names,
-			 size_t names_size)
+static void redirect_all(const struct image *image, const Elf64_Sym *symbols,
+			 size_t count, const char *names, size_t names_size)
 {
 	for (size_t i = 0; i < count; i++) {
 		const Elf64_Sym *s = &symbols[i];
 
-		if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || ELF64_ST_BIND(s->st_info) != STB_LOCAL || !s->st_value ||
+		if (ELF64_ST_TYPE(s->st_info) != STT_FUNC ||
+		    ELF64_ST_BIND(s->st_info) != STB_LOCAL || !s->st_value ||
 		    s->st_name >= names_size || !runtime_name(names + s->st_name))
 			continue;
 		redirect(image, s, names + s->st_name);
@@ -98,11 +105,13 @@ static void redirect_all(const struct image *image, const Elf64_Sym *symbols, si
 }
 
 /* Is there a runtime in it? One of its functions says so. */
-static bool embeds(const Elf64_Sym *symbols, size_t count, const char *names, size_t names_size)
+static bool embeds(const Elf64_Sym *symbols, size_t count, const char *names,
+		   size_t names_size)
 {
 	for (size_t i = 0; i < count; i++)
-		if (ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL && symbols[i].st_value &&
-		    symbols[i].st_name < names_size && !strcmp(names + symbols[i].st_name, "cudaGetDeviceCount"))
+		if (ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL &&
+		    symbols[i].st_value && symbols[i].st_name < names_size &&
+		    !strcmp(names + symbols[i].st_name, "cudaGetDeviceCount"))
 			return true;
 	return false;
 }
@@ -129,7 +138,8 @@ static void read_symbols(const struct image *image)
 		names = section(image, n);
 		if (symbols && names && n->sh_size && !names[n->sh_size - 1] &&
 		    embeds(symbols, s->sh_size / sizeof(Elf64_Sym), names, n->sh_size))
-			redirect_all(image, symbols, s->sh_size / sizeof(Elf64_Sym), names, n->sh_size);
+			redirect_all(image, symbols, s->sh_size / sizeof(Elf64_Sym),
+				     names, n->sh_size);
 	}
 }
 
@@ -154,7 +164,8 @@ static void read_library(const char *path, uint64_t base, void *self)
 	close(fd);
 }
 
-/* Libraries of PyTorch's by their names: the others, of which there are many, need not be opened. */
+/* Libraries of PyTorch's by their names: the others, of which there are many, need not be
+ * opened. */
 static int visit(struct dl_phdr_info *info, size_t size, void *self)
 {
 	const char *slash = strrchr(info->dlpi_name, '/');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Graphs, and how a stream's work becomes one. A graph that is launched asks the rules about each of its kernels. */
+/* Graphs, and how a stream's work becomes one. A graph that is launched asks the rules
+ * about each of its kernels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,8 @@ bool rig_graph_is(const struct rig_graph *graph)
 static void drop_all(struct kept_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (__atomic_sub_fetch(&list->items[i]->references, 1, __ATOMIC_ACQ_REL) == 0) {
+		if (__atomic_sub_fetch(&list->items[i]->references, 1,
+				       __ATOMIC_ACQ_REL) == 0) {
 			list->items[i]->drop(list->items[i]->object);
 			free(list->items[i]);
 		}
@@ -104,7 +106,8 @@ static void drop_all(struct kept_list *list)
 
 static bool keep(struct kept_list *list, struct kept *item)
 {
-	struct kept **grown = reallocarray(list->items, list->count + 1, sizeof(struct kept *));
+	struct kept **grown =
+		reallocarray(list->items, list->count + 1, sizeof(struct kept *));
 
 	if (!grown)
 		return false;
@@ -150,8 +153,8 @@ int rig_graph_destroy(struct rig_graph *graph)
 	return 0;
 }
 
-struct rig_node *rig_graph_add(struct rig_graph *graph, int type, const char *name, struct rig_node *const *after,
-			       size_t count)
+struct rig_node *rig_graph_add(struct rig_graph *graph, int type, const char *name,
+			       struct rig_node *const *after, size_t count)
 {
 	struct rig_node *node = calloc(1, sizeof(*node));
 	bool fine = node;
@@ -172,7 +175,8 @@ struct rig_node *rig_graph_add(struct rig_graph *graph, int type, const char *na
 	return NULL;
 }
 
-/* Fills in what there is room for; *COUNT becomes what was filled in or, without NODES, what there is. */
+/* Fills in what there is room for; *COUNT becomes what was filled in or, without NODES,
+ * what there is. */
 static void give_out(const struct node_set *set, struct rig_node **nodes, size_t *count)
 {
 	size_t room = nodes ? *count : set->count;
@@ -297,12 +301,18 @@ int rig_capture_begin(struct rig_stream *handle, struct rig_graph *graph, int mo
 	else if (!stream || mode < RIG_CAPTURE_GLOBAL || mode > RIG_CAPTURE_RELAXED)
 		error = RIG_INVALID_VALUE;
 	else if (!handle || handle == (struct rig_stream *)1)
-		error = RIG_CAPTURE_UNSUPPORTED; /* the legacy stream cannot be captured */
+		error = RIG_CAPTURE_UNSUPPORTED; /* the legacy stream cannot be captured
+						  */
 	else if (stream->capture)
-		error = stream->capture->status == 2 ? RIG_CAPTURE_INVALIDATED : RIG_CAPTURE_UNSUPPORTED;
+		error = stream->capture->status == 2 ? RIG_CAPTURE_INVALIDATED
+						     : RIG_CAPTURE_UNSUPPORTED;
 	if (!error) {
-		*capture = (struct capture){.id = ++capture_ids, .mode = mode, .status = 1,
-					    .thread = pthread_self(), .origin = stream, .graph = own,
+		*capture = (struct capture){.id = ++capture_ids,
+					    .mode = mode,
+					    .status = 1,
+					    .thread = pthread_self(),
+					    .origin = stream,
+					    .graph = own,
 					    .next = captures};
 		captures = capture;
 		stream->capture = capture;
@@ -340,7 +350,8 @@ static void look_for_unjoined(struct rig_stream *stream, void *argument)
 		u->found |= !stream->ends.nodes[i]->seen;
 }
 
-/* Does a stream still hold work that the origin does not wait for? Walks over at most each node once. */
+/* Does a stream still hold work that the origin does not wait for? Walks over at most
+ * each node once. */
 static bool unjoined(struct capture *capture)
 {
 	struct unjoined u = {.capture = capture};
@@ -367,7 +378,8 @@ int rig_capture_end(struct rig_stream *handle, struct rig_graph **graph)
 	capture = stream ? stream->capture : NULL;
 	if (!capture)
 		error = stream ? RIG_INVALID_VALUE : RIG_INVALID_HANDLE;
-	else if (capture->mode != RIG_CAPTURE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
+	else if (capture->mode != RIG_CAPTURE_RELAXED &&
+		 !pthread_equal(capture->thread, pthread_self()))
 		error = RIG_CAPTURE_WRONG_THREAD;
 	else if (capture->origin != stream)
 		error = RIG_CAPTURE_UNMATCHED;
@@ -402,14 +414,17 @@ int rig_capture_info(struct rig_stream *handle, struct rig_capture_info *info)
 	rig_lock();
 	stream = stream_of(handle);
 	if (stream && stream->capture)
-		*info = (struct rig_capture_info){.status = stream->capture->status, .id = stream->capture->id,
-						  .graph = stream->capture->graph, .tail = stream->ends.nodes,
+		*info = (struct rig_capture_info){.status = stream->capture->status,
+						  .id = stream->capture->id,
+						  .graph = stream->capture->graph,
+						  .tail = stream->ends.nodes,
 						  .tails = stream->ends.count};
 	rig_unlock();
 	return stream ? 0 : RIG_INVALID_HANDLE;
 }
 
-int rig_capture_depend(struct rig_stream *handle, struct rig_node **nodes, size_t count, bool add)
+int rig_capture_depend(struct rig_stream *handle, struct rig_node **nodes, size_t count,
+		       bool add)
 {
 	const struct node_set given = {.nodes = nodes, .count = count};
 	struct rig_stream *stream;
@@ -418,9 +433,10 @@ int rig_capture_depend(struct rig_stream *handle, struct rig_node **nodes, size_
 	rig_lock();
 	stream = stream_of(handle);
 	if (stream && stream->capture)
-		error = (add ? set_join(&stream->ends, &given) : set_assign(&stream->ends, &given)) ?
-				0 :
-				RIG_OUT_OF_MEMORY;
+		error = (add ? set_join(&stream->ends, &given)
+			     : set_assign(&stream->ends, &given))
+				? 0
+				: RIG_OUT_OF_MEMORY;
 	rig_unlock();
 	return error;
 }
@@ -434,8 +450,9 @@ bool rig_capture_add(struct rig_stream *handle, int type, const char *name)
 	stream = stream_of(handle);
 	captured = stream && stream->capture;
 	if (captured && stream->capture->status == 1) {
-		struct rig_node *node = rig_graph_add(stream->capture->graph, type, name, stream->ends.nodes,
-						      stream->ends.count);
+		struct rig_node *node =
+			rig_graph_add(stream->capture->graph, type, name,
+				      stream->ends.nodes, stream->ends.count);
 		const struct node_set last = {.nodes = &node, .count = 1};
 
 		if (!node || !set_assign(&stream->ends, &last))
@@ -501,8 +518,10 @@ int rig_capture_forbids(void)
 	for (struct capture *c = captures; c; c = c->next) {
 		bool own = pthread_equal(c->thread, pthread_self());
 
-		if (c->status == 1 && ((c->mode == RIG_CAPTURE_GLOBAL && thread_mode == RIG_CAPTURE_GLOBAL) ||
-				       (own && c->mode != RIG_CAPTURE_RELAXED && thread_mode != RIG_CAPTURE_RELAXED))) {
+		if (c->status == 1 && ((c->mode == RIG_CAPTURE_GLOBAL &&
+					thread_mode == RIG_CAPTURE_GLOBAL) ||
+				       (own && c->mode != RIG_CAPTURE_RELAXED &&
+					thread_mode != RIG_CAPTURE_RELAXED))) {
 			c->status = 2;
 			error = RIG_CAPTURE_UNSUPPORTED;
 		}
@@ -519,7 +538,8 @@ int rig_capture_forbids_wait(struct rig_stream *handle)
 	rig_lock();
 	stream = stream_of(handle);
 	if (stream && stream->capture) {
-		error = stream->capture->status == 2 ? RIG_CAPTURE_INVALIDATED : RIG_CAPTURE_UNSUPPORTED;
+		error = stream->capture->status == 2 ? RIG_CAPTURE_INVALIDATED
+						     : RIG_CAPTURE_UNSUPPORTED;
 		stream->capture->status = 2;
 	}
 	rig_unlock();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kernels by name: those that a program registers at its start (tens of thousands in PyTorch), those of modules. */
+/* Kernels by name: those that a program registers at its start (tens of thousands in
+ * PyTorch), those of modules. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -119,12 +119,15 @@ bool rig_range_remove(uint64_t address, struct rig_range *range)
 	return whole;
 }
 
-/* Without a reserve, and aligned: a little more is asked for and the ends are given back. */
+/* Without a reserve, and aligned: a little more is asked for and the ends are given back.
+ */
 uint64_t rig_space(uint64_t bytes)
 {
 	uint64_t whole = bytes + LARGE, address, first;
-	void *map = whole < bytes ? MAP_FAILED
-				  : mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *map = whole < bytes
+			    ? MAP_FAILED
+			    : mmap(NULL, whole, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (map == MAP_FAILED)
 		return 0;
@@ -133,7 +136,8 @@ uint64_t rig_space(uint64_t bytes)
 	if (address > first)
 		munmap(map, address - first);
 	if (first + whole > address + bytes)
-		munmap((void *)(uintptr_t)(address + bytes), first + whole - address - bytes); /* NOLINT */
+		munmap((void *)(uintptr_t)(address + bytes),
+		       first + whole - address - bytes); /* NOLINT */
 	return address;
 }
 
@@ -287,7 +291,8 @@ int rig_owner(uint64_t address)
 {
 	struct rig_range range;
 
-	if (!rig_range_at(address, &range) || range.kind == RIG_PINNED || range.kind == RIG_REGISTERED)
+	if (!rig_range_at(address, &range) || range.kind == RIG_PINNED ||
+	    range.kind == RIG_REGISTERED)
 		return -1;
 	return range.device;
 }
@@ -296,13 +301,16 @@ bool rig_pinned(const void *address)
 {
 	struct rig_range range;
 
-	return rig_range_at((uint64_t)(uintptr_t)address, &range) && range.kind >= RIG_PINNED;
+	return rig_range_at((uint64_t)(uintptr_t)address, &range) &&
+	       range.kind >= RIG_PINNED;
 }
 
-/* Shared and anonymous, as what the driver maps: so it is in a core, if the process lets such memory be dumped. */
+/* Shared and anonymous, as what the driver maps: so it is in a core, if the process lets
+ * such memory be dumped. */
 static void *shared(uint64_t bytes)
 {
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return map == MAP_FAILED ? NULL : map;
 }
@@ -329,7 +337,8 @@ int rig_host_free(void *address)
 {
 	struct rig_range range;
 
-	if (!rig_range_at((uint64_t)(uintptr_t)address, &range) || range.kind != RIG_PINNED ||
+	if (!rig_range_at((uint64_t)(uintptr_t)address, &range) ||
+	    range.kind != RIG_PINNED ||
 	    !rig_range_remove((uint64_t)(uintptr_t)address, &range))
 		return RIG_INVALID_VALUE;
 	munmap(address, range.bytes);
@@ -346,7 +355,8 @@ int rig_host_register(void *address, uint64_t bytes)
 
 	if (!address || !bytes)
 		return RIG_INVALID_VALUE;
-	if (rig_range_at(range.address, &other) || rig_range_at(range.address + bytes - 1, &other))
+	if (rig_range_at(range.address, &other) ||
+	    rig_range_at(range.address + bytes - 1, &other))
 		return RIG_HOST_REGISTERED;
 	return rig_range_add(&range);
 }
@@ -355,7 +365,8 @@ int rig_host_unregister(void *address)
 {
 	struct rig_range range;
 
-	if (!rig_range_at((uint64_t)(uintptr_t)address, &range) || range.kind != RIG_REGISTERED ||
+	if (!rig_range_at((uint64_t)(uintptr_t)address, &range) ||
+	    range.kind != RIG_REGISTERED ||
 	    !rig_range_remove((uint64_t)(uintptr_t)address, &range))
 		return RIG_HOST_NOT_REGISTERED;
 	return 0;

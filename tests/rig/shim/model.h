@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of the played GPU share among themselves; NCCL's stand-in needs shim.h alone.
+ * What the files of the played GPU share among themselves; NCCL's stand-in needs shim.h
+ * alone.
  *
- * One lock guards the whole model. It is never held while a ticket, a callback or another library is called.
+ * One lock guards the whole model. It is never held while a ticket, a callback or another
+ * library is called.
  */
 #ifndef RIG_MODEL_H
 #define RIG_MODEL_H
@@ -13,7 +15,8 @@
 
 #define RIG_MAX_DEVICES 64
 
-/* Errors of cudaError_t that the model itself gives; CUresult has the same numbers for all of them. */
+/* Errors of cudaError_t that the model itself gives; CUresult has the same numbers for
+ * all of them. */
 enum {
 	RIG_OK = 0,
 	RIG_INVALID_VALUE = 1,
@@ -63,11 +66,12 @@ struct rig_rule {
 };
 
 /*
- * Adds the rules of TEXT. SOURCE names it in messages. GPU: where a `gpu` line goes; NULL: there may be none.
- * Returns 0, or -1 with *MESSAGE ("source:line:column: ...", to be freed); nothing is added then.
+ * Adds the rules of TEXT. SOURCE names it in messages. GPU: where a `gpu` line goes;
+ * NULL: there may be none. Returns 0, or -1 with *MESSAGE ("source:line:column: ...", to
+ * be freed); nothing is added then.
  */
-int rig_parse(const char *source, const char *text, struct rig_gpu *gpu, struct rig_rule **rules,
-	      char **message);
+int rig_parse(const char *source, const char *text, struct rig_gpu *gpu,
+	      struct rig_rule **rules, char **message);
 void rig_rules_free(struct rig_rule *rules);
 /* Takes RULES, at the end of those that are in force. */
 void rig_rules_add(struct rig_rule *rules);
@@ -80,28 +84,35 @@ RIG_EXPORT double rig_seconds(void);
 
 /* What a call needs; for rig_begin(). */
 enum {
-	RIG_USES_DRIVER = 1,  /* the driver is up from here on: worker thread, no use after fork() */
-	RIG_USES_CONTEXT = 2, /* the current device's primary context exists from here on */
-	RIG_LOOKS = 4,        /* a broken context is reported */
-	RIG_UNSAFE = 8,       /* not while a stream is captured, unless the thread says otherwise */
+	RIG_USES_DRIVER =
+		1, /* the driver is up from here on: worker thread, no use after fork() */
+	RIG_USES_CONTEXT =
+		2,     /* the current device's primary context exists from here on */
+	RIG_LOOKS = 4, /* a broken context is reported */
+	RIG_UNSAFE =
+		8, /* not while a stream is captured, unless the thread says otherwise */
 	RIG_CONTEXT_CALL = RIG_USES_DRIVER | RIG_USES_CONTEXT | RIG_LOOKS,
 };
 
-/* What every call begins with: rules, fork, broken context, capture. 0, or the call's result. */
+/* What every call begins with: rules, fork, broken context, capture. 0, or the call's
+ * result. */
 RIG_EXPORT int rig_begin(const char *call, const char *match, unsigned flags);
 /* The same without rules and counting: for a call's second half. */
 RIG_EXPORT int rig_begin_nameless(unsigned flags);
-/* An entry point of the driver's by its name, with or without version suffix; NULL: none. */
+/* An entry point of the driver's by its name, with or without version suffix; NULL: none.
+ */
 RIG_EXPORT void *rig_entry(const char *name);
 /*
- * The same for one that puts work on STREAM. GROUP: launch or copy. *CAPTURED: the work goes into a graph. Tells
- * nothing of a graph's launch, for this the kernels within are asked about: rig_begin_kernel().
+ * The same for one that puts work on STREAM. GROUP: launch or copy. *CAPTURED: the work
+ * goes into a graph. Tells nothing of a graph's launch, for this the kernels within are
+ * asked about: rig_begin_kernel().
  */
 RIG_EXPORT int rig_begin_work(const char *call, const char *group, const char *match,
 			      struct rig_stream *stream, bool *captured);
 RIG_EXPORT int rig_begin_kernel(const char *name, struct rig_stream *stream);
 
-RIG_EXPORT bool rig_forked(void); /* CUDA was used before the fork() that made this process */
+RIG_EXPORT bool
+rig_forked(void); /* CUDA was used before the fork() that made this process */
 /* A thread of the driver's: all signals blocked, NAME. */
 RIG_EXPORT int rig_thread(const char *name, void *(*body)(void *), void *argument);
 RIG_EXPORT bool rig_context_active(int device);
@@ -113,7 +124,8 @@ RIG_EXPORT bool rig_noticed(void);
 RIG_EXPORT int rig_cuda_version(void);
 RIG_EXPORT int rig_driver_version(void);
 
-/* cudaDeviceAttr and CUdevice_attribute have the same numbers. False: no such attribute. */
+/* cudaDeviceAttr and CUdevice_attribute have the same numbers. False: no such attribute.
+ */
 RIG_EXPORT bool rig_attribute(int device, int attribute, int *value);
 RIG_EXPORT void rig_bus_id(int device, char text[16]); /* 0000:19:00.0 */
 RIG_EXPORT int rig_bus_number(int device);
@@ -121,7 +133,14 @@ RIG_EXPORT void rig_uuid(int device, unsigned char uuid[16]);
 
 /* ---- memory: memory.c, vmm.c, pool.c ---- */
 
-enum rig_kind { RIG_DEVICE_MEMORY, RIG_POOLED, RIG_MAPPED, RIG_PINNED, RIG_REGISTERED, RIG_MANAGED };
+enum rig_kind {
+	RIG_DEVICE_MEMORY,
+	RIG_POOLED,
+	RIG_MAPPED,
+	RIG_PINNED,
+	RIG_REGISTERED,
+	RIG_MANAGED
+};
 struct rig_range {
 	uint64_t address, bytes;
 	enum rig_kind kind;
@@ -151,7 +170,8 @@ RIG_EXPORT int rig_vmm_create(int device, uint64_t bytes, uint64_t *handle);
 RIG_EXPORT int rig_vmm_release(uint64_t handle);
 RIG_EXPORT int rig_vmm_retain(uint64_t address, uint64_t *handle);
 RIG_EXPORT int rig_vmm_device(uint64_t handle); /* -1: no such handle */
-RIG_EXPORT int rig_vmm_map(uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle);
+RIG_EXPORT int rig_vmm_map(uint64_t address, uint64_t bytes, uint64_t offset,
+			   uint64_t handle);
 RIG_EXPORT int rig_vmm_unmap(uint64_t address, uint64_t bytes);
 RIG_EXPORT int rig_vmm_access(uint64_t address, uint64_t bytes);
 
@@ -159,12 +179,14 @@ struct rig_pool;
 RIG_EXPORT struct rig_pool *rig_pool_default(int device);
 RIG_EXPORT struct rig_pool *rig_pool_create(int device);
 RIG_EXPORT int rig_pool_destroy(struct rig_pool *pool);
-RIG_EXPORT int rig_pool_allocate(struct rig_pool *pool, uint64_t bytes, uint64_t *address);
+RIG_EXPORT int rig_pool_allocate(struct rig_pool *pool, uint64_t bytes,
+				 uint64_t *address);
 RIG_EXPORT int rig_pool_free(uint64_t address);
 RIG_EXPORT int rig_pool_trim(struct rig_pool *pool, uint64_t keep);
 /* What a synchronisation gives back: everything over the threshold. */
 RIG_EXPORT void rig_pool_settle(int device);
-RIG_EXPORT int rig_pool_attribute(struct rig_pool *pool, int attribute, void *value, bool set);
+RIG_EXPORT int rig_pool_attribute(struct rig_pool *pool, int attribute, void *value,
+				  bool set);
 
 /* ---- streams, events: stream.c ---- */
 
@@ -188,16 +210,29 @@ RIG_EXPORT int rig_event_destroy(struct rig_event *event);
 RIG_EXPORT int rig_event_record(struct rig_event *event, struct rig_stream *stream);
 RIG_EXPORT int rig_event_query(struct rig_event *event); /* 0, 600, 400, 907 */
 RIG_EXPORT int rig_event_wait(struct rig_event *event);
-RIG_EXPORT int rig_event_elapsed(struct rig_event *start, struct rig_event *end, float *milliseconds);
-RIG_EXPORT int rig_event_hold(struct rig_stream *stream, struct rig_event *event); /* cudaStreamWaitEvent */
-/* FUNCTION is called, from a thread of the driver's, when all that is on the stream is done; the stream waits. */
-RIG_EXPORT int rig_stream_call(struct rig_stream *stream, void (*function)(void *, int), void *argument);
+RIG_EXPORT int rig_event_elapsed(struct rig_event *start, struct rig_event *end,
+				 float *milliseconds);
+RIG_EXPORT int rig_event_hold(struct rig_stream *stream,
+			      struct rig_event *event); /* cudaStreamWaitEvent */
+/* FUNCTION is called, from a thread of the driver's, when all that is on the stream is
+ * done; the stream waits. */
+RIG_EXPORT int rig_stream_call(struct rig_stream *stream, void (*function)(void *, int),
+			       void *argument);
 
 /* ---- capture and graphs: graph.c ---- */
 
-enum { RIG_NODE_KERNEL = 0, RIG_NODE_MEMCPY = 1, RIG_NODE_MEMSET = 2, RIG_NODE_HOST = 3, RIG_NODE_EMPTY = 5,
-       RIG_NODE_WAIT = 6, RIG_NODE_RECORD = 7, RIG_NODE_ALLOC = 10, RIG_NODE_FREE = 11,
-       RIG_NODE_CONDITIONAL = 13 };
+enum {
+	RIG_NODE_KERNEL = 0,
+	RIG_NODE_MEMCPY = 1,
+	RIG_NODE_MEMSET = 2,
+	RIG_NODE_HOST = 3,
+	RIG_NODE_EMPTY = 5,
+	RIG_NODE_WAIT = 6,
+	RIG_NODE_RECORD = 7,
+	RIG_NODE_ALLOC = 10,
+	RIG_NODE_FREE = 11,
+	RIG_NODE_CONDITIONAL = 13
+};
 enum { RIG_CAPTURE_GLOBAL = 0, RIG_CAPTURE_THREAD = 1, RIG_CAPTURE_RELAXED = 2 };
 struct rig_graph;
 struct rig_node;
@@ -206,31 +241,39 @@ struct rig_capture_info {
 	int status; /* 0: none, 1: active, 2: invalidated */
 	uint64_t id;
 	struct rig_graph *graph;
-	struct rig_node **tail; /* what the next node depends on; valid until the next node */
+	struct rig_node *
+		*tail; /* what the next node depends on; valid until the next node */
 	size_t tails;
 };
-RIG_EXPORT int rig_capture_begin(struct rig_stream *stream, struct rig_graph *graph, int mode);
+RIG_EXPORT int rig_capture_begin(struct rig_stream *stream, struct rig_graph *graph,
+				 int mode);
 RIG_EXPORT int rig_capture_end(struct rig_stream *stream, struct rig_graph **graph);
 RIG_EXPORT int rig_capture_info(struct rig_stream *stream, struct rig_capture_info *info);
-RIG_EXPORT int rig_capture_depend(struct rig_stream *stream, struct rig_node **nodes, size_t count, bool add);
+RIG_EXPORT int rig_capture_depend(struct rig_stream *stream, struct rig_node **nodes,
+				  size_t count, bool add);
 /* Adds a node where the stream is captured: true. */
 RIG_EXPORT bool rig_capture_add(struct rig_stream *stream, int type, const char *name);
 RIG_EXPORT int rig_capture_exchange(int mode);
-/* A call that is not allowed while captures go on: 0 or 900; the captures are invalid then. */
+/* A call that is not allowed while captures go on: 0 or 900; the captures are invalid
+ * then. */
 RIG_EXPORT int rig_capture_forbids(void);
 /* The same for one that waits for STREAM. */
 RIG_EXPORT int rig_capture_forbids_wait(struct rig_stream *stream);
 
 RIG_EXPORT struct rig_graph *rig_graph_create(void);
 RIG_EXPORT int rig_graph_destroy(struct rig_graph *graph);
-RIG_EXPORT struct rig_node *rig_graph_add(struct rig_graph *graph, int type, const char *name,
-					  struct rig_node *const *after, size_t count);
-RIG_EXPORT int rig_graph_nodes(struct rig_graph *graph, struct rig_node **nodes, size_t *count);
+RIG_EXPORT struct rig_node *rig_graph_add(struct rig_graph *graph, int type,
+					  const char *name, struct rig_node *const *after,
+					  size_t count);
+RIG_EXPORT int rig_graph_nodes(struct rig_graph *graph, struct rig_node **nodes,
+			       size_t *count);
 RIG_EXPORT int rig_node_type(struct rig_node *node);
-RIG_EXPORT int rig_node_dependencies(struct rig_node *node, struct rig_node **nodes, size_t *count);
+RIG_EXPORT int rig_node_dependencies(struct rig_node *node, struct rig_node **nodes,
+				     size_t *count);
 RIG_EXPORT const char *rig_node_name(struct rig_node *node);
 RIG_EXPORT bool rig_graph_is(const struct rig_graph *graph);
-RIG_EXPORT int rig_graph_keep(struct rig_graph *graph, void (*drop)(void *), void *object);
+RIG_EXPORT int rig_graph_keep(struct rig_graph *graph, void (*drop)(void *),
+			      void *object);
 RIG_EXPORT struct rig_exec *rig_exec_create(struct rig_graph *graph);
 RIG_EXPORT int rig_exec_destroy(struct rig_exec *exec);
 RIG_EXPORT int rig_exec_launch(struct rig_exec *exec, struct rig_stream *stream);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory pools, cudaMallocAsync and its like: what is reserved stays until it is trimmed or a wait settles it. */
+/* Memory pools, cudaMallocAsync and its like: what is reserved stays until it is trimmed
+ * or a wait settles it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 
 #define POOL_MAGIC 0x504f4f4cU
-#define GROWTH (UINT64_C(32) << 20) /* as much as a pool takes from the device at once, at least */
+#define GROWTH                                                                           \
+	(UINT64_C(32)                                                                    \
+	 << 20) /* as much as a pool takes from the device at once, at least */
 
 struct rig_pool {
 	uint32_t magic;
@@ -23,7 +26,8 @@ struct rig_pool *rig_pool_create(int device)
 
 	if (!pool)
 		return NULL;
-	*pool = (struct rig_pool){.magic = POOL_MAGIC, .device = device, .flags = {0, 1, 1, 1}};
+	*pool = (struct rig_pool){
+		.magic = POOL_MAGIC, .device = device, .flags = {0, 1, 1, 1}};
 	rig_lock();
 	pool->next = pools;
 	pools = pool;
@@ -68,8 +72,9 @@ int rig_pool_allocate(struct rig_pool *pool, uint64_t bytes, uint64_t *address)
 	range.bytes = round_up(bytes, 4096);
 	range.device = pool->device;
 	rig_lock();
-	more = pool->used + range.bytes > pool->reserved ?
-		       round_up(pool->used + range.bytes - pool->reserved, GROWTH) : 0;
+	more = pool->used + range.bytes > pool->reserved
+		       ? round_up(pool->used + range.bytes - pool->reserved, GROWTH)
+		       : 0;
 	rig_unlock();
 	if (more && rig_charge(pool->device, (int64_t)more))
 		return RIG_OUT_OF_MEMORY;
@@ -97,7 +102,8 @@ int rig_pool_free(uint64_t address)
 	struct rig_range range;
 	struct rig_pool *pool;
 
-	if (!rig_range_at(address, &range) || range.address != address || range.kind != RIG_POOLED)
+	if (!rig_range_at(address, &range) || range.address != address ||
+	    range.kind != RIG_POOLED)
 		return RIG_INVALID_VALUE;
 	pool = range.owner;
 	rig_range_remove(address, &range);
@@ -144,17 +150,19 @@ int rig_pool_destroy(struct rig_pool *pool)
 	return 0;
 }
 
-/* Attributes as cudaMemPoolAttr, driver_types.h of CUDA 12.4: 1 to 3 are int, 4 to 8 are 64 bits. */
+/* Attributes as cudaMemPoolAttr, driver_types.h of CUDA 12.4: 1 to 3 are int, 4 to 8 are
+ * 64 bits. */
 int rig_pool_attribute(struct rig_pool *pool, int attribute, void *value, bool set)
 {
-	uint64_t *const numbers[] = {&pool->threshold, &pool->reserved, &pool->reserved_high, &pool->used,
-				     &pool->used_high};
+	uint64_t *const numbers[] = {&pool->threshold, &pool->reserved,
+				     &pool->reserved_high, &pool->used, &pool->used_high};
 	uint64_t number;
 
 	if (!is_pool(pool) || !value || attribute < 1 || attribute > 8)
 		return RIG_INVALID_VALUE;
 	if (attribute <= 3) {
-		memcpy(set ? (void *)&pool->flags[attribute] : value, set ? value : &pool->flags[attribute], sizeof(int));
+		memcpy(set ? (void *)&pool->flags[attribute] : value,
+		       set ? value : &pool->flags[attribute], sizeof(int));
 		return 0;
 	}
 	if (!set) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The process that uses the played GPU: its start, its fork()s, its driver threads, and what every call begins with. */
+/* The process that uses the played GPU: its start, its fork()s, its driver threads, and
+ * what every call begins with. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,7 +37,8 @@ double rig_seconds(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - began.tv_sec) + (double)(now.tv_nsec - began.tv_nsec) / 1e9;
+	return (double)(now.tv_sec - began.tv_sec) +
+	       (double)(now.tv_nsec - began.tv_nsec) / 1e9;
 }
 
 /* The driver's threads do not survive fork(), and neither does its use. */
@@ -74,7 +76,8 @@ static void read_file(const char *path, struct rig_gpu *gpu)
 	FILE *file = fopen(path, "re");
 
 	if (!file || (getdelim(&text, &size, 0, file) < 0 && !feof(file))) {
-		snprintf(message, sizeof(message), "RIG_FILE: cannot read %s: %s", path, strerror(errno));
+		snprintf(message, sizeof(message), "RIG_FILE: cannot read %s: %s", path,
+			 strerror(errno));
 		give_up(message);
 	}
 	fclose(file);
@@ -103,7 +106,8 @@ int rig_cuda_version(void)
 	const char *text = getenv("RIG_CUDA_VERSION");
 	int major = 12, minor = 4, used = 0;
 
-	if (text && (sscanf(text, "%2d.%1d%n", &major, &minor, &used) != 2 || text[used] || major < 10))
+	if (text && (sscanf(text, "%2d.%1d%n", &major, &minor, &used) != 2 ||
+		     text[used] || major < 10))
 		give_up("RIG_CUDA_VERSION: such as 11.7 or 12.4");
 	return major * 1000 + minor * 10;
 }
@@ -154,7 +158,8 @@ static int driver_start(void)
 
 bool rig_context_active(int device)
 {
-	return device >= 0 && device < RIG_MAX_DEVICES && __atomic_load_n(&contexts[device], __ATOMIC_ACQUIRE);
+	return device >= 0 && device < RIG_MAX_DEVICES &&
+	       __atomic_load_n(&contexts[device], __ATOMIC_ACQUIRE);
 }
 
 void rig_context_open(int device)
@@ -171,7 +176,8 @@ void rig_break(int error)
 {
 	int none = 0;
 
-	__atomic_compare_exchange_n(&broken, &none, error, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	__atomic_compare_exchange_n(&broken, &none, error, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_ACQUIRE);
 }
 
 int rig_broken(void)
@@ -242,8 +248,8 @@ static void merge(struct rig_verdict *to, const struct rig_verdict *from)
 	to->pending |= from->pending;
 }
 
-int rig_begin_work(const char *call, const char *group, const char *match, struct rig_stream *stream,
-		   bool *captured)
+int rig_begin_work(const char *call, const char *group, const char *match,
+		   struct rig_stream *stream, bool *captured)
 {
 	struct rig_capture_info info = {0};
 	struct rig_verdict verdict = rig_enter(call, match);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * cudaDeviceProp in its three layouts. Offsets: struct cudaDeviceProp in driver_types.h of nvidia-cuda-runtime-cu11
- * 11.7.99, nvidia-cuda-runtime-cu12 12.4.127 (on PyPI) and CUDA 13.0; attributes: enum cudaDeviceAttr there.
+ * cudaDeviceProp in its three layouts. Offsets: struct cudaDeviceProp in driver_types.h
+ * of nvidia-cuda-runtime-cu11 11.7.99, nvidia-cuda-runtime-cu12 12.4.127 (on PyPI) and
+ * CUDA 13.0; attributes: enum cudaDeviceAttr there.
  */
 #include <string.h>
 
@@ -114,7 +115,8 @@ const size_t properties_count = sizeof(properties_table) / sizeof(properties_tab
 
 size_t properties_size(enum properties_layout layout)
 {
-	static const size_t sizes[] = {[PROPERTIES_11] = 728, [PROPERTIES_12] = 1032, [PROPERTIES_13] = 1008};
+	static const size_t sizes[] = {
+		[PROPERTIES_11] = 728, [PROPERTIES_12] = 1032, [PROPERTIES_13] = 1008};
 
 	return sizes[layout];
 }
@@ -124,16 +126,26 @@ static const struct {
 	const char *name;
 	int values[3];
 } several[] = {
-	{"maxThreadsDim", {1024, 1024, 64}},	{"maxGridSize", {0x7fffffff, 65535, 65535}},
-	{"maxTexture1DMipmap", {32768}},	{"maxTexture1DLinear", {268435456}},
-	{"maxTexture2D", {131072, 65536}},	{"maxTexture2DMipmap", {32768, 32768}},
-	{"maxTexture2DLinear", {131072, 65000, 2097120}}, {"maxTexture2DGather", {32768, 32768}},
-	{"maxTexture3D", {16384, 16384, 16384}},	{"maxTexture3DAlt", {8192, 8192, 32768}},
-	{"maxTextureCubemap", {32768}},	{"maxTexture1DLayered", {32768, 2048}},
-	{"maxTexture2DLayered", {32768, 32768, 2048}}, {"maxTextureCubemapLayered", {32768, 2046}},
-	{"maxSurface1D", {32768}},		{"maxSurface2D", {131072, 65536}},
-	{"maxSurface3D", {16384, 16384, 16384}},	{"maxSurface1DLayered", {32768, 2048}},
-	{"maxSurface2DLayered", {32768, 32768, 2048}}, {"maxSurfaceCubemap", {32768}},
+	{"maxThreadsDim", {1024, 1024, 64}},
+	{"maxGridSize", {0x7fffffff, 65535, 65535}},
+	{"maxTexture1DMipmap", {32768}},
+	{"maxTexture1DLinear", {268435456}},
+	{"maxTexture2D", {131072, 65536}},
+	{"maxTexture2DMipmap", {32768, 32768}},
+	{"maxTexture2DLinear", {131072, 65000, 2097120}},
+	{"maxTexture2DGather", {32768, 32768}},
+	{"maxTexture3D", {16384, 16384, 16384}},
+	{"maxTexture3DAlt", {8192, 8192, 32768}},
+	{"maxTextureCubemap", {32768}},
+	{"maxTexture1DLayered", {32768, 2048}},
+	{"maxTexture2DLayered", {32768, 32768, 2048}},
+	{"maxTextureCubemapLayered", {32768, 2046}},
+	{"maxSurface1D", {32768}},
+	{"maxSurface2D", {131072, 65536}},
+	{"maxSurface3D", {16384, 16384, 16384}},
+	{"maxSurface1DLayered", {32768, 2048}},
+	{"maxSurface2DLayered", {32768, 32768, 2048}},
+	{"maxSurfaceCubemap", {32768}},
 	{"maxSurfaceCubemapLayered", {32768, 2046}},
 };
 

@@ -9,7 +9,8 @@
 
 #include "model.h"
 
-/* How often a call was entered: by name, and by name and match. Open addressing, never more than half full. */
+/* How often a call was entered: by name, and by name and match. Open addressing, never
+ * more than half full. */
 struct counter {
 	char *call, *match;
 	uint64_t count;
@@ -41,7 +42,8 @@ static bool same(const struct counter *c, const char *call, const char *match)
 }
 
 /* The counter, or the free place for it. */
-static struct counter *find(struct counter *table, size_t table_size, const char *call, const char *match)
+static struct counter *find(struct counter *table, size_t table_size, const char *call,
+			    const char *match)
 {
 	for (size_t i = hash(call, match);; i++) {
 		struct counter *c = &table[i & (table_size - 1)];
@@ -60,7 +62,8 @@ static bool grow(void)
 		return false;
 	for (size_t i = 0; i < counters_size; i++)
 		if (counters[i].call)
-			*find(table, wanted, counters[i].call, counters[i].match) = counters[i];
+			*find(table, wanted, counters[i].call, counters[i].match) =
+				counters[i];
 	free(counters);
 	counters = table;
 	counters_size = wanted;
@@ -75,7 +78,8 @@ static void count(const char *call, const char *match)
 		return; /* out of memory: the call itself will have more to say of it */
 	c = find(counters, counters_size, call, match);
 	if (!c->call) {
-		char *call_copy = strdup(call), *match_copy = match ? strdup(match) : NULL;
+		char *call_copy = strdup(call),
+		     *match_copy = match ? strdup(match) : NULL;
 
 		if (!call_copy || (match && !match_copy)) {
 			free(call_copy);
@@ -115,12 +119,14 @@ void rig_cue(const char *name)
 {
 	rig_lock();
 	if (!cued(name)) {
-		char *own = cues_used < sizeof(cues) / sizeof(cues[0]) ? strdup(name) : NULL;
+		char *own =
+			cues_used < sizeof(cues) / sizeof(cues[0]) ? strdup(name) : NULL;
 
 		if (own)
 			cues[cues_used++] = own;
 		else
-			fprintf(stderr, "rig: cue %s: more than %zu cues\n", name, sizeof(cues) / sizeof(cues[0]));
+			fprintf(stderr, "rig: cue %s: more than %zu cues\n", name,
+				sizeof(cues) / sizeof(cues[0]));
 	}
 	rig_unlock();
 }
@@ -139,15 +145,19 @@ static bool applies(struct rig_rule *rule, const char *call, const char *match)
 {
 	bool now;
 
-	if (strcmp(rule->call, call) || (rule->match && (!match || fnmatch(rule->match, match, 0))))
+	if (strcmp(rule->call, call) ||
+	    (rule->match && (!match || fnmatch(rule->match, match, 0))))
 		return false;
-	if ((rule->device >= 0 && rule->device != rig_device()) || (rule->rank >= 0 && !rank_is(rule->rank)))
+	if ((rule->device >= 0 && rule->device != rig_device()) ||
+	    (rule->rank >= 0 && !rank_is(rule->rank)))
 		return false;
-	if ((rule->after > 0 && rig_seconds() < rule->after) || (rule->cue && !cued(rule->cue)))
+	if ((rule->after > 0 && rig_seconds() < rule->after) ||
+	    (rule->cue && !cued(rule->cue)))
 		return false;
 	rule->hits++;
 	if (rule->nth)
-		now = rule->hits >= rule->nth && rule->hits - rule->nth < (rule->count ? rule->count : 1);
+		now = rule->hits >= rule->nth &&
+		      rule->hits - rule->nth < (rule->count ? rule->count : 1);
 	else
 		now = (!rule->every || rule->hits % rule->every == 0) &&
 		      (!rule->count || rule->applied < rule->count);
@@ -158,7 +168,8 @@ static bool applies(struct rig_rule *rule, const char *call, const char *match)
 static void pause_for(double length)
 {
 	struct timespec rest = {.tv_sec = (time_t)length,
-				.tv_nsec = (long)((length - (double)(time_t)length) * 1e9)};
+				.tv_nsec =
+					(long)((length - (double)(time_t)length) * 1e9)};
 
 	while (nanosleep(&rest, &rest))
 		;
@@ -221,9 +232,10 @@ void rig_release(void)
 void rig_stream_apply(struct rig_stream *stream, const struct rig_verdict *verdict)
 {
 	if (verdict->pending)
-		rig_stream_depend(stream,
-				  (struct rig_ticket){.done = pending_done,
-						      .number = __atomic_load_n(&released, __ATOMIC_ACQUIRE)});
+		rig_stream_depend(stream, (struct rig_ticket){
+						  .done = pending_done,
+						  .number = __atomic_load_n(
+							  &released, __ATOMIC_ACQUIRE)});
 	if (verdict->sticky)
 		rig_break(verdict->sticky);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rules' grammar. A message names where it is wrong, what stands there and what may stand there. */
+/* The rules' grammar. A message names where it is wrong, what stands there and what may
+ * stand there. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -22,15 +23,16 @@ static const struct {
 	const char *name;
 	int number;
 } signals[] = {
-	{"SIGHUP", SIGHUP},   {"SIGINT", SIGINT},   {"SIGQUIT", SIGQUIT}, {"SIGILL", SIGILL},
-	{"SIGTRAP", SIGTRAP}, {"SIGABRT", SIGABRT}, {"SIGBUS", SIGBUS},	  {"SIGFPE", SIGFPE},
-	{"SIGKILL", SIGKILL}, {"SIGUSR1", SIGUSR1}, {"SIGSEGV", SIGSEGV}, {"SIGUSR2", SIGUSR2},
+	{"SIGHUP", SIGHUP},   {"SIGINT", SIGINT},   {"SIGQUIT", SIGQUIT},
+	{"SIGILL", SIGILL},   {"SIGTRAP", SIGTRAP}, {"SIGABRT", SIGABRT},
+	{"SIGBUS", SIGBUS},   {"SIGFPE", SIGFPE},   {"SIGKILL", SIGKILL},
+	{"SIGUSR1", SIGUSR1}, {"SIGSEGV", SIGSEGV}, {"SIGUSR2", SIGUSR2},
 	{"SIGTERM", SIGTERM}, {"SIGSTOP", SIGSTOP}, {"SIGSYS", SIGSYS},
 };
 
 /* Keeps the first message. Always -1, for `return`. */
-__attribute__((format(printf, 3, 4))) static int wrong(struct cursor *c, const char *at, const char *format,
-						       ...)
+__attribute__((format(printf, 3, 4))) static int wrong(struct cursor *c, const char *at,
+						       const char *format, ...)
 {
 	char text[512];
 	va_list arguments;
@@ -40,8 +42,8 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct cursor *c, const c
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	if (asprintf(&c->message, "%s:%u:%zu: %s", c->source, c->line, (size_t)(at - c->line_start) + 1,
-		     text) < 0)
+	if (asprintf(&c->message, "%s:%u:%zu: %s", c->source, c->line,
+		     (size_t)(at - c->line_start) + 1, text) < 0)
 		c->message = strdup("out of memory");
 	return -1;
 }
@@ -68,7 +70,8 @@ static int unescape(struct cursor *c, char *ret)
 	else if (*c->at == '"' || *c->at == '\\')
 		*ret = *c->at;
 	else
-		return wrong(c, c->at, "\"\\%c\" in quotes; known are \\\\, \\\" and \\n", *c->at);
+		return wrong(c, c->at, "\"\\%c\" in quotes; known are \\\\, \\\" and \\n",
+			     *c->at);
 	return 0;
 }
 
@@ -90,7 +93,8 @@ static int word(struct cursor *c, char ret[MAX_WORD])
 		if (!open && strchr(" \t\r:;#", next))
 			break;
 		if (n + 1 == MAX_WORD)
-			return wrong(c, c->at, "a word of more than %d characters", MAX_WORD - 1);
+			return wrong(c, c->at, "a word of more than %d characters",
+				     MAX_WORD - 1);
 		ret[n++] = next;
 	}
 	if (open)
@@ -99,46 +103,55 @@ static int word(struct cursor *c, char ret[MAX_WORD])
 	return 0;
 }
 
-static int number(struct cursor *c, const char *at, const char *key, const char *value, uint64_t least,
-		  uint64_t most, uint64_t *ret)
+static int number(struct cursor *c, const char *at, const char *key, const char *value,
+		  uint64_t least, uint64_t most, uint64_t *ret)
 {
 	char *end;
 	unsigned long long n = strtoull(value, &end, 10);
 
 	if (!isdigit((unsigned char)value[0]) || *end || n < least || n > most)
-		return wrong(c, at, "\"%s=%s\": %s is a number from %llu to %llu", key, value, key,
-			     (unsigned long long)least, (unsigned long long)most);
+		return wrong(c, at, "\"%s=%s\": %s is a number from %llu to %llu", key,
+			     value, key, (unsigned long long)least,
+			     (unsigned long long)most);
 	*ret = n;
 	return 0;
 }
 
-static int seconds(struct cursor *c, const char *at, const char *key, const char *value, double *ret)
+static int seconds(struct cursor *c, const char *at, const char *key, const char *value,
+		   double *ret)
 {
 	char *end;
 	double n = strtod(value, &end);
 
 	if (!isdigit((unsigned char)value[0]) || *end || !(n >= 0 && n <= 1e6))
-		return wrong(c, at, "\"%s=%s\": %s is a number of seconds, such as 2.5", key, value, key);
+		return wrong(c, at, "\"%s=%s\": %s is a number of seconds, such as 2.5",
+			     key, value, key);
 	*ret = n;
 	return 0;
 }
 
-static int size(struct cursor *c, const char *at, const char *key, const char *value, uint64_t *ret)
+static int size(struct cursor *c, const char *at, const char *key, const char *value,
+		uint64_t *ret)
 {
 	static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
 	char *end;
 	unsigned long long n = strtoull(value, &end, 10);
 
-	for (size_t i = 0; isdigit((unsigned char)value[0]) && i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0;
+	     isdigit((unsigned char)value[0]) && i < sizeof(units) / sizeof(units[0]);
+	     i++)
 		if (!strcmp(end, units[i]) && n <= (UINT64_C(1) << 50 >> (10 * i))) {
 			*ret = n << (10 * i);
 			return 0;
 		}
-	return wrong(c, at, "\"%s=%s\": %s is a size of at most 1024TiB, such as 80GiB, 500MiB, 64KiB or 4096",
+	return wrong(c, at,
+		     "\"%s=%s\": %s is a size of at most 1024TiB, such as 80GiB, 500MiB, "
+		     "64KiB or 4096",
 		     key, value, key);
 }
 
-static int copy(struct cursor *c, const char *at, const char *key, const char *value, char **ret)
+static int copy(struct cursor *c, const char *at, const char *key, const char *value,
+		char **ret)
 {
 	if (!*value)
 		return wrong(c, at, "\"%s=\": nothing stands behind it", key);
@@ -147,8 +160,8 @@ static int copy(struct cursor *c, const char *at, const char *key, const char *v
 	return *ret ? 0 : wrong(c, at, "out of memory");
 }
 
-static int whole(struct cursor *c, const char *at, const char *key, const char *value, uint64_t least,
-		 uint64_t most, int *ret)
+static int whole(struct cursor *c, const char *at, const char *key, const char *value,
+		 uint64_t least, uint64_t most, int *ret)
 {
 	uint64_t n;
 
@@ -158,7 +171,8 @@ static int whole(struct cursor *c, const char *at, const char *key, const char *
 	return 0;
 }
 
-static int condition(struct cursor *c, const char *at, struct rig_rule *rule, const char *key, const char *value)
+static int condition(struct cursor *c, const char *at, struct rig_rule *rule,
+		     const char *key, const char *value)
 {
 	if (!strcmp(key, "nth"))
 		return number(c, at, key, value, 1, UINT64_MAX / 2, &rule->nth);
@@ -177,7 +191,8 @@ static int condition(struct cursor *c, const char *at, struct rig_rule *rule, co
 	if (!strcmp(key, "cue"))
 		return copy(c, at, key, value, &rule->cue);
 	return wrong(c, at,
-		     "\"%s=\" is no condition; expected nth= every= count= after= rank= device= match= cue=, "
+		     "\"%s=\" is no condition; expected nth= every= count= after= rank= "
+		     "device= match= cue=, "
 		     "then \":\" and what happens",
 		     key);
 }
@@ -189,11 +204,14 @@ static int signal_name(struct cursor *c, const char *at, const char *value, int 
 			*ret = signals[i].number;
 			return 0;
 		}
-	return wrong(c, at, "\"signal=%s\": a name is expected, such as SIGSEGV, SIGABRT, SIGBUS or SIGKILL",
+	return wrong(c, at,
+		     "\"signal=%s\": a name is expected, such as SIGSEGV, SIGABRT, "
+		     "SIGBUS or SIGKILL",
 		     value);
 }
 
-static int action(struct cursor *c, const char *at, struct rig_rule *rule, const char *key, const char *value)
+static int action(struct cursor *c, const char *at, struct rig_rule *rule,
+		  const char *key, const char *value)
 {
 	bool flag = !strcmp(key, "pending") || !strcmp(key, "hang");
 
@@ -214,12 +232,14 @@ static int action(struct cursor *c, const char *at, struct rig_rule *rule, const
 	if (value && !strcmp(key, "signal"))
 		return signal_name(c, at, value, &rule->signal);
 	return wrong(c, at,
-		     "\"%s\" is nothing that can happen; expected error= sticky= delay= signal= text=, "
+		     "\"%s\" is nothing that can happen; expected error= sticky= delay= "
+		     "signal= text=, "
 		     "pending or hang",
 		     key);
 }
 
-static int gpu_key(struct cursor *c, const char *at, struct rig_gpu *gpu, const char *key, const char *value)
+static int gpu_key(struct cursor *c, const char *at, struct rig_gpu *gpu, const char *key,
+		   const char *value)
 {
 	int used = 0;
 
@@ -233,16 +253,20 @@ static int gpu_key(struct cursor *c, const char *at, struct rig_gpu *gpu, const 
 		return size(c, at, key, value, &gpu->other);
 	if (!strcmp(key, "name")) {
 		if (!*value || strlen(value) >= sizeof(gpu->name))
-			return wrong(c, at, "\"name=\" wants 1 to %zu characters", sizeof(gpu->name) - 1);
+			return wrong(c, at, "\"name=\" wants 1 to %zu characters",
+				     sizeof(gpu->name) - 1);
 		strcpy(gpu->name, value);
 		return 0;
 	}
 	if (!strcmp(key, "capability")) {
-		if (sscanf(value, "%2d.%1d%n", &gpu->major, &gpu->minor, &used) != 2 || value[used])
+		if (sscanf(value, "%2d.%1d%n", &gpu->major, &gpu->minor, &used) != 2 ||
+		    value[used])
 			return wrong(c, at, "\"capability=%s\": such as 9.0", value);
 		return 0;
 	}
-	return wrong(c, at, "\"%s=\" is no property of a GPU; expected count= memory= other= name= capability= sms=",
+	return wrong(c, at,
+		     "\"%s=\" is no property of a GPU; expected count= memory= other= "
+		     "name= capability= sms=",
 		     key);
 }
 
@@ -262,8 +286,10 @@ static int parse_gpu(struct cursor *c, const char *start, struct rig_gpu *gpu)
 	char text[MAX_WORD];
 
 	if (!gpu)
-		return wrong(c, start, "the GPU is what it is once the process runs: `gpu` belongs into RIG_RULES "
-				       "or the file that RIG_FILE names");
+		return wrong(c, start,
+			     "the GPU is what it is once the process runs: `gpu` belongs "
+			     "into RIG_RULES "
+			     "or the file that RIG_FILE names");
 	for (skip_blanks(c); !at_end(c); skip_blanks(c)) {
 		const char *at = c->at;
 		char *value;
@@ -272,22 +298,30 @@ static int parse_gpu(struct cursor *c, const char *start, struct rig_gpu *gpu)
 			return -1;
 		value = split(text);
 		if (!value)
-			return wrong(c, at, "\"%s\": key=value expected, such as memory=80GiB", text);
+			return wrong(c, at,
+				     "\"%s\": key=value expected, such as memory=80GiB",
+				     text);
 		if (gpu_key(c, at, gpu, text, value))
 			return -1;
 	}
 	if (gpu->other > gpu->memory)
-		return wrong(c, start, "others have more of the GPU's memory (other=) than there is (memory=)");
+		return wrong(c, start,
+			     "others have more of the GPU's memory (other=) than there "
+			     "is (memory=)");
 	return 0;
 }
 
-/* Is there an entry point of this name in a library of the rig? Nothing is known of libraries that are not there. */
+/* Is there an entry point of this name in a library of the rig? Nothing is known of
+ * libraries that are not there. */
 static bool known_call(const char *call)
 {
 	static const char *const groups[] = {"launch", "copy", "collective"};
 	static const struct {
 		const char *prefix, *probe;
-	} libraries[] = {{"cuda", "cudaMalloc"}, {"cu", "cuInit"}, {"nvml", "nvmlInit_v2"}, {"nccl", "ncclGetVersion"}};
+	} libraries[] = {{"cuda", "cudaMalloc"},
+			 {"cu", "cuInit"},
+			 {"nvml", "nvmlInit_v2"},
+			 {"nccl", "ncclGetVersion"}};
 	static const char *const suffixes[] = {"", "_v2", "_v3"};
 	char name[MAX_WORD + 4];
 
@@ -320,8 +354,11 @@ static int parse_actions(struct cursor *c, struct rig_rule *rule)
 		if (action(c, at, rule, text, value))
 			return -1;
 	}
-	return any ? 0 : wrong(c, c->at, "nothing happens; expected error= sticky= delay= signal= text=, pending "
-					 "or hang");
+	return any ? 0
+		   : wrong(c, c->at,
+			   "nothing happens; expected error= sticky= delay= signal= "
+			   "text=, pending "
+			   "or hang");
 }
 
 static int parse_on(struct cursor *c, struct rig_rule *rule)
@@ -334,10 +371,16 @@ static int parse_on(struct cursor *c, struct rig_rule *rule)
 	if (word(c, text))
 		return -1;
 	if (!*text || strchr(text, '='))
-		return wrong(c, at, "\"%s\": a call is expected behind `on`, such as cudaMalloc or launch", text);
+		return wrong(c, at,
+			     "\"%s\": a call is expected behind `on`, such as cudaMalloc "
+			     "or launch",
+			     text);
 	if (!known_call(text))
-		return wrong(c, at, "\"%s\" is no entry point of the rig (without version suffix), nor launch, copy "
-				    "or collective", text);
+		return wrong(c, at,
+			     "\"%s\" is no entry point of the rig (without version "
+			     "suffix), nor launch, copy "
+			     "or collective",
+			     text);
 	if (copy(c, at, "on", text, &rule->call))
 		return -1;
 	for (skip_blanks(c); *c->at != ':'; skip_blanks(c)) {
@@ -345,12 +388,16 @@ static int parse_on(struct cursor *c, struct rig_rule *rule)
 
 		at = c->at;
 		if (at_end(c))
-			return wrong(c, at, "\":\" expected, then what happens, such as error=2");
+			return wrong(
+				c, at,
+				"\":\" expected, then what happens, such as error=2");
 		if (word(c, text))
 			return -1;
 		value = split(text);
 		if (!value)
-			return wrong(c, at, "\"%s\": a condition is key=value, such as nth=3", text);
+			return wrong(c, at,
+				     "\"%s\": a condition is key=value, such as nth=3",
+				     text);
 		if (condition(c, at, rule, text, value))
 			return -1;
 	}
@@ -395,7 +442,8 @@ static int parse_line(struct cursor *c, struct rig_gpu *gpu, struct rig_rule ***
 	return parse_on(c, rule);
 }
 
-int rig_parse(const char *source, const char *text, struct rig_gpu *gpu, struct rig_rule **rules, char **message)
+int rig_parse(const char *source, const char *text, struct rig_gpu *gpu,
+	      struct rig_rule **rules, char **message)
 {
 	struct cursor c = {.source = source, .at = text, .line_start = text, .line = 1};
 	struct rig_gpu parsed = gpu ? *gpu : (struct rig_gpu){0};

@@ -9,7 +9,7 @@
 int rt_done(int error);
 /* rig_begin() and its like, with the result kept. */
 int rt_begin(const char *call, unsigned flags);
-int rt_begin_work(const char *call, const char *group, const char *match, struct rig_stream *stream,
-		  bool *captured);
+int rt_begin_work(const char *call, const char *group, const char *match,
+		  struct rig_stream *stream, bool *captured);
 
 #endif

@@ -29,7 +29,8 @@ cuda_error cudaGetDevice(int *device)
 {
 	int error = rt_begin(__func__, RIG_USES_DRIVER);
 
-	embedded_replace(); /* PyTorch asks this before all else: a library that came late is found here */
+	embedded_replace(); /* PyTorch asks this before all else: a library that came late
+			       is found here */
 	if (!error)
 		*device = rig_device();
 	return error;
@@ -44,10 +45,12 @@ cuda_error cudaSetDevice(int device)
 		return error;
 	if (!rig_set_device(device))
 		return rt_done(RIG_INVALID_DEVICE);
-	return rig_cuda_version() >= 12000 ? rt_done(rig_begin_nameless(RIG_CONTEXT_CALL)) : 0;
+	return rig_cuda_version() >= 12000 ? rt_done(rig_begin_nameless(RIG_CONTEXT_CALL))
+					   : 0;
 }
 
-static int properties(const char *call, void *properties, int device, enum properties_layout layout)
+static int properties(const char *call, void *properties, int device,
+		      enum properties_layout layout)
 {
 	int error = rt_begin(call, RIG_USES_DRIVER);
 
@@ -206,8 +209,10 @@ cuda_error cudaProfilerStop(void)
 	return rt_begin(__func__, RIG_CONTEXT_CALL);
 }
 
-/* What the driver has under a name; since CUDA 12.5 also by version, which says which of several is meant. */
-static int entry_point(const char *call, const char *symbol, void **function, cuda_enum *status)
+/* What the driver has under a name; since CUDA 12.5 also by version, which says which of
+ * several is meant. */
+static int entry_point(const char *call, const char *symbol, void **function,
+		       cuda_enum *status)
 {
 	int error = rt_begin(call, RIG_USES_DRIVER);
 	void *found;
@@ -221,15 +226,17 @@ static int entry_point(const char *call, const char *symbol, void **function, cu
 	return found || status ? 0 : rt_done(RIG_NOT_FOUND);
 }
 
-cuda_error cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
-				   cuda_enum *status)
+cuda_error cudaGetDriverEntryPoint(const char *symbol, void **function,
+				   unsigned long long flags, cuda_enum *status)
 {
 	(void)flags;
-	return entry_point(__func__, symbol, function, rig_cuda_version() >= 12000 ? status : NULL);
+	return entry_point(__func__, symbol, function,
+			   rig_cuda_version() >= 12000 ? status : NULL);
 }
 
-cuda_error cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
-					    unsigned long long flags, cuda_enum *status)
+cuda_error cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
+					    unsigned version, unsigned long long flags,
+					    cuda_enum *status)
 {
 	(void)version;
 	(void)flags;

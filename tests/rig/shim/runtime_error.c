@@ -17,8 +17,8 @@ int rt_begin(const char *call, unsigned flags)
 	return rt_done(rig_begin(call, NULL, flags));
 }
 
-int rt_begin_work(const char *call, const char *group, const char *match, struct rig_stream *stream,
-		  bool *captured)
+int rt_begin_work(const char *call, const char *group, const char *match,
+		  struct rig_stream *stream, bool *captured)
 {
 	return rt_done(rig_begin_work(call, group, match, stream, captured));
 }

@@ -14,7 +14,8 @@ static void *fat_binary;
 void **__cudaRegisterFatBinary(void *binary)
 {
 	(void)binary;
-	embedded_replace(); /* all that belongs to the program is mapped, and nothing of it runs yet */
+	embedded_replace(); /* all that belongs to the program is mapped, and nothing of
+			       it runs yet */
 	return &fat_binary;
 }
 
@@ -34,8 +35,9 @@ char __cudaInitModule(void **handle)
 	return 1;
 }
 
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int threads,
-			    void *thread, void *block, void *block_size, void *grid_size, int *warp)
+void __cudaRegisterFunction(void **handle, const char *host, char *device,
+			    const char *name, int threads, void *thread, void *block,
+			    void *block_size, void *grid_size, int *warp)
 {
 	(void)handle;
 	(void)device;
@@ -48,8 +50,8 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 	rig_kernel_register(host, name);
 }
 
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t bytes,
-		       int constant, int global)
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
+		       int external, size_t bytes, int constant, int global)
 {
 	(void)handle;
 	(void)host;
@@ -61,8 +63,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 	(void)global;
 }
 
-void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external,
-			      size_t bytes, int constant, int global)
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+			      int external, size_t bytes, int constant, int global)
 {
 	(void)handle;
 	(void)host;
@@ -83,7 +85,8 @@ struct configuration {
 static __thread struct configuration configurations[16];
 static __thread unsigned depth;
 
-unsigned __cudaPushCallConfiguration(cuda_dim grid, cuda_dim block, size_t shared, cuda_stream stream)
+unsigned __cudaPushCallConfiguration(cuda_dim grid, cuda_dim block, size_t shared,
+				     cuda_stream stream)
 {
 	if (depth == sizeof(configurations) / sizeof(configurations[0]))
 		return (unsigned)rt_done(9); /* cudaErrorInvalidConfiguration */
@@ -91,7 +94,8 @@ unsigned __cudaPushCallConfiguration(cuda_dim grid, cuda_dim block, size_t share
 	return 0;
 }
 
-cuda_error __cudaPopCallConfiguration(cuda_dim *grid, cuda_dim *block, size_t *shared, void *stream)
+cuda_error __cudaPopCallConfiguration(cuda_dim *grid, cuda_dim *block, size_t *shared,
+				      void *stream)
 {
 	const struct configuration *c;
 
@@ -107,8 +111,8 @@ cuda_error __cudaPopCallConfiguration(cuda_dim *grid, cuda_dim *block, size_t *s
 
 /* ---- launches ---- */
 
-static int launch(const char *call, const void *function, const cuda_dim *grid, const cuda_dim *block,
-		  cuda_stream stream)
+static int launch(const char *call, const void *function, const cuda_dim *grid,
+		  const cuda_dim *block, cuda_stream stream)
 {
 	const char *name = rig_kernel_name(function);
 	bool captured = false;
@@ -116,7 +120,8 @@ static int launch(const char *call, const void *function, const cuda_dim *grid, 
 
 	if (!name)
 		return rt_done(98); /* cudaErrorInvalidDeviceFunction */
-	error = rt_begin_work(call, "launch", name, (struct rig_stream *)stream, &captured);
+	error = rt_begin_work(call, "launch", name, (struct rig_stream *)stream,
+			      &captured);
 	if (error)
 		return error;
 	if (!grid->x || !grid->y || !grid->z || !block->x || !block->y || !block->z ||
@@ -127,42 +132,46 @@ static int launch(const char *call, const void *function, const cuda_dim *grid, 
 	return 0;
 }
 
-cuda_error cudaLaunchKernel(const void *function, cuda_dim grid, cuda_dim block, void **arguments, size_t shared,
-			    cuda_stream stream)
+cuda_error cudaLaunchKernel(const void *function, cuda_dim grid, cuda_dim block,
+			    void **arguments, size_t shared, cuda_stream stream)
 {
 	(void)arguments;
 	(void)shared;
 	return launch(__func__, function, &grid, &block, stream);
 }
 
-cuda_error cudaLaunchCooperativeKernel(const void *function, cuda_dim grid, cuda_dim block, void **arguments,
-				       size_t shared, cuda_stream stream)
+cuda_error cudaLaunchCooperativeKernel(const void *function, cuda_dim grid,
+				       cuda_dim block, void **arguments, size_t shared,
+				       cuda_stream stream)
 {
 	(void)arguments;
 	(void)shared;
 	return launch(__func__, function, &grid, &block, stream);
 }
 
-cuda_error cudaLaunchKernelExC(const cuda_launch *configuration, const void *function, void **arguments)
+cuda_error cudaLaunchKernelExC(const cuda_launch *configuration, const void *function,
+			       void **arguments)
 {
 	struct rt_launch c;
 
 	(void)arguments;
 	memcpy(&c, configuration, sizeof(c));
 	return launch(__func__, function, &(cuda_dim){c.grid[0], c.grid[1], c.grid[2]},
-		      &(cuda_dim){c.block[0], c.block[1], c.block[2]}, (cuda_stream)c.stream);
+		      &(cuda_dim){c.block[0], c.block[1], c.block[2]},
+		      (cuda_stream)c.stream);
 }
 
 /* What nvcc 13 launches with instead. */
-cuda_error __cudaLaunchKernel(cuda_kernel kernel, cuda_dim grid, cuda_dim block, void **arguments, size_t shared,
-			      cuda_stream stream)
+cuda_error __cudaLaunchKernel(cuda_kernel kernel, cuda_dim grid, cuda_dim block,
+			      void **arguments, size_t shared, cuda_stream stream)
 {
 	(void)arguments;
 	(void)shared;
 	return launch("cudaLaunchKernel", (const void *)kernel, &grid, &block, stream);
 }
 
-/* A host function's kernel is that function's address: both are looked up the same way. */
+/* A host function's kernel is that function's address: both are looked up the same way.
+ */
 cuda_error __cudaGetKernel(cuda_kernel *kernel, const void *function)
 {
 	if (!rig_kernel_name(function))
@@ -215,13 +224,18 @@ static int begin_function(const char *call, const void *function)
 cuda_error cudaFuncGetAttributes(cuda_function *ret, const void *function)
 {
 	const struct rig_gpu *gpu = rig_gpu();
-	struct rt_function a = {.threads = 1024, .registers = 32, .dynamic_shared = 49152, .carveout = -1};
+	struct rt_function a = {.threads = 1024,
+				.registers = 32,
+				.dynamic_shared = 49152,
+				.carveout = -1};
 	int error = begin_function(__func__, function);
 
 	if (error)
 		return error;
 	a.ptx_version = a.binary_version = gpu->major * 10 + gpu->minor;
-	memcpy(ret, &a, rig_cuda_version() >= 11080 ? sizeof(a) : offsetof(struct rt_function, cluster_must));
+	memcpy(ret, &a,
+	       rig_cuda_version() >= 11080 ? sizeof(a)
+					   : offsetof(struct rt_function, cluster_must));
 	return 0;
 }
 
@@ -238,7 +252,8 @@ cuda_error cudaFuncSetCacheConfig(const void *function, cuda_enum configuration)
 	return begin_function(__func__, function);
 }
 
-cuda_error cudaKernelSetAttributeForDevice(cuda_kernel kernel, cuda_enum attribute, int value, int device)
+cuda_error cudaKernelSetAttributeForDevice(cuda_kernel kernel, cuda_enum attribute,
+					   int value, int device)
 {
 	(void)attribute;
 	(void)value;
@@ -258,15 +273,16 @@ static int occupancy(const char *call, int *blocks, const void *function, int th
 	return 0;
 }
 
-cuda_error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
-							 size_t shared)
+cuda_error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+							 const void *function,
+							 int threads, size_t shared)
 {
 	(void)shared;
 	return occupancy(__func__, blocks, function, threads);
 }
 
-cuda_error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
-								  size_t shared, unsigned flags)
+cuda_error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+	int *blocks, const void *function, int threads, size_t shared, unsigned flags)
 {
 	(void)shared;
 	(void)flags;
@@ -285,8 +301,9 @@ cuda_error cudaGetSymbolAddress(void **ret, const void *symbol)
 
 /* ---- libraries of kernels ---- */
 
-cuda_error cudaLibraryLoadData(cuda_library *library, const void *code, cuda_enum *options, void **values,
-			       unsigned count, cuda_enum *library_options, void **library_values,
+cuda_error cudaLibraryLoadData(cuda_library *library, const void *code,
+			       cuda_enum *options, void **values, unsigned count,
+			       cuda_enum *library_options, void **library_values,
 			       unsigned library_count)
 {
 	static char handles; /* every library has all names */

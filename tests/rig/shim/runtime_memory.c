@@ -116,7 +116,8 @@ cuda_error cudaHostGetFlags(unsigned *flags, void *pointer)
 	int error = rt_begin(__func__, RIG_CONTEXT_CALL);
 	struct rig_range range;
 
-	if (!error && (!rig_range_at(address_of(pointer), &range) || range.kind != RIG_PINNED))
+	if (!error &&
+	    (!rig_range_at(address_of(pointer), &range) || range.kind != RIG_PINNED))
 		error = RIG_INVALID_VALUE;
 	if (!error)
 		*flags = 2; /* cudaHostAllocMapped */
@@ -138,7 +139,8 @@ cuda_error cudaMemGetInfo(size_t *available, size_t *total)
 cuda_error cudaPointerGetAttributes(cuda_pointer *ret, const void *pointer)
 {
 	int error = rt_begin(__func__, RIG_USES_DRIVER);
-	struct rt_pointer found = {.device = -2, .host_pointer = (void *)pointer}; /* -2: no device */
+	struct rt_pointer found = {.device = -2,
+				   .host_pointer = (void *)pointer}; /* -2: no device */
 	struct rig_range range;
 
 	if (error)
@@ -172,23 +174,26 @@ static unsigned direction(const void *to, const void *from, cuda_enum kind)
 }
 
 /*
- * What arrives at the host is zero: nothing is known of the device's memory. ROWS of WIDTH bytes, STRIDE apart.
+ * What arrives at the host is zero: nothing is known of the device's memory. ROWS of
+ * WIDTH bytes, STRIDE apart.
  */
-static int copied(unsigned kind, void *to, size_t to_stride, const void *from, size_t from_stride, size_t width,
-		  size_t rows)
+static int copied(unsigned kind, void *to, size_t to_stride, const void *from,
+		  size_t from_stride, size_t width, size_t rows)
 {
 	struct rig_range range;
 
 	if (kind & 1 || !width || !rows)
 		return 0;
-	/* Who calls a device's address the host's crashes with CUDA; here it is an error. */
+	/* Who calls a device's address the host's crashes with CUDA; here it is an error.
+	 */
 	if (rig_range_at(address_of(to), &range) && range.kind < RIG_PINNED)
 		return RIG_INVALID_VALUE;
 	for (size_t i = 0; i < rows; i++) {
 		if (kind == TO_HOST)
 			memset((char *)to + i * to_stride, 0, width);
 		else
-			memmove((char *)to + i * to_stride, (const char *)from + i * from_stride, width);
+			memmove((char *)to + i * to_stride,
+				(const char *)from + i * from_stride, width);
 	}
 	return 0;
 }
@@ -201,7 +206,8 @@ struct copy {
 	cuda_enum kind;
 };
 
-static int copy(const char *call, const struct copy *c, struct rig_stream *stream, bool wait)
+static int copy(const char *call, const struct copy *c, struct rig_stream *stream,
+		bool wait)
 {
 	static const char *const names[] = {"HtoH", "HtoD", "DtoH", "DtoD"};
 	unsigned kind = direction(c->to, c->from, c->kind);
@@ -217,11 +223,13 @@ static int copy(const char *call, const struct copy *c, struct rig_stream *strea
 		return rt_done(error);
 	if (rig_capture_add(stream, RIG_NODE_MEMCPY, NULL))
 		return 0;
-	/* A copy to memory that is not pinned is over when the call returns, so it waits for the stream. */
+	/* A copy to memory that is not pinned is over when the call returns, so it waits
+	 * for the stream. */
 	if (wait || (kind == TO_HOST && !rig_pinned(c->to)))
 		error = rig_stream_wait(stream);
 	if (!error)
-		error = copied(kind, c->to, c->to_stride, c->from, c->from_stride, c->width, c->rows);
+		error = copied(kind, c->to, c->to_stride, c->from, c->from_stride,
+			       c->width, c->rows);
 	return rt_done(error);
 }
 
@@ -230,43 +238,53 @@ cuda_error cudaMemcpy(void *to, const void *from, size_t bytes, cuda_enum kind)
 	return copy(__func__, &(struct copy){to, 0, from, 0, bytes, 1, kind}, NULL, true);
 }
 
-cuda_error cudaMemcpyAsync(void *to, const void *from, size_t bytes, cuda_enum kind, cuda_stream stream)
+cuda_error cudaMemcpyAsync(void *to, const void *from, size_t bytes, cuda_enum kind,
+			   cuda_stream stream)
 {
-	return copy(__func__, &(struct copy){to, 0, from, 0, bytes, 1, kind}, (struct rig_stream *)stream, false);
-}
-
-cuda_error cudaMemcpy2D(void *to, size_t to_stride, const void *from, size_t from_stride, size_t width,
-			size_t height, cuda_enum kind)
-{
-	return copy(__func__, &(struct copy){to, to_stride, from, from_stride, width, height, kind}, NULL, true);
-}
-
-cuda_error cudaMemcpy2DAsync(void *to, size_t to_stride, const void *from, size_t from_stride, size_t width,
-			     size_t height, cuda_enum kind, cuda_stream stream)
-{
-	return copy(__func__, &(struct copy){to, to_stride, from, from_stride, width, height, kind},
+	return copy(__func__, &(struct copy){to, 0, from, 0, bytes, 1, kind},
 		    (struct rig_stream *)stream, false);
 }
 
-cuda_error cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
+cuda_error cudaMemcpy2D(void *to, size_t to_stride, const void *from, size_t from_stride,
+			size_t width, size_t height, cuda_enum kind)
+{
+	return copy(__func__,
+		    &(struct copy){to, to_stride, from, from_stride, width, height, kind},
+		    NULL, true);
+}
+
+cuda_error cudaMemcpy2DAsync(void *to, size_t to_stride, const void *from,
+			     size_t from_stride, size_t width, size_t height,
+			     cuda_enum kind, cuda_stream stream)
+{
+	return copy(__func__,
+		    &(struct copy){to, to_stride, from, from_stride, width, height, kind},
+		    (struct rig_stream *)stream, false);
+}
+
+cuda_error cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
+			  size_t bytes)
 {
 	(void)to_device;
 	(void)from_device;
 	return copy(__func__, &(struct copy){to, 0, from, 0, bytes, 1, 3}, NULL, true);
 }
 
-cuda_error cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
-			       cuda_stream stream)
+cuda_error cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+			       size_t bytes, cuda_stream stream)
 {
 	(void)to_device;
 	(void)from_device;
-	return copy(__func__, &(struct copy){to, 0, from, 0, bytes, 1, 3}, (struct rig_stream *)stream, false);
+	return copy(__func__, &(struct copy){to, 0, from, 0, bytes, 1, 3},
+		    (struct rig_stream *)stream, false);
 }
 
-cuda_error cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, cuda_enum kind)
+cuda_error cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes,
+			      size_t offset, cuda_enum kind)
 {
 	bool captured = false;
-	int error = rt_begin_work(__func__, "copy", kind == 3 ? "DtoD" : "HtoD", NULL, &captured);
+	int error = rt_begin_work(__func__, "copy", kind == 3 ? "DtoD" : "HtoD", NULL,
+				  &captured);
 
 	(void)from;
 	(void)bytes;
@@ -274,8 +292,8 @@ cuda_error cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes
 	return rt_done(error || symbol ? error : 13); /* cudaErrorInvalidSymbol */
 }
 
-static int set(const char *call, void *to, int value, size_t stride, size_t width, size_t rows,
-	       struct rig_stream *stream)
+static int set(const char *call, void *to, int value, size_t stride, size_t width,
+	       size_t rows, struct rig_stream *stream)
 {
 	struct rig_range range;
 	bool captured = false;
@@ -285,7 +303,8 @@ static int set(const char *call, void *to, int value, size_t stride, size_t widt
 		return error;
 	if (width && rows && !rig_range_at(address_of(to), &range))
 		return rt_done(RIG_INVALID_VALUE);
-	if (rig_capture_add(stream, RIG_NODE_MEMSET, NULL) || !width || !rows || range.kind < RIG_PINNED)
+	if (rig_capture_add(stream, RIG_NODE_MEMSET, NULL) || !width || !rows ||
+	    range.kind < RIG_PINNED)
 		return 0;
 	for (size_t i = 0; i < rows; i++)
 		memset((char *)to + i * stride, value, width);
@@ -302,9 +321,11 @@ cuda_error cudaMemsetAsync(void *to, int value, size_t bytes, cuda_stream stream
 	return set(__func__, to, value, 0, bytes, 1, (struct rig_stream *)stream);
 }
 
-cuda_error cudaMemset2DAsync(void *to, size_t stride, int value, size_t width, size_t height, cuda_stream stream)
+cuda_error cudaMemset2DAsync(void *to, size_t stride, int value, size_t width,
+			     size_t height, cuda_stream stream)
 {
-	return set(__func__, to, value, stride, width, height, (struct rig_stream *)stream);
+	return set(__func__, to, value, stride, width, height,
+		   (struct rig_stream *)stream);
 }
 
 /* ---- memory between processes: not played ---- */

@@ -12,17 +12,21 @@ static struct rig_pool *current(int device)
 	return chosen[device] ? chosen[device] : rig_pool_default(device);
 }
 
-static int allocate(const char *call, void **ret, size_t bytes, struct rig_pool *pool, struct rig_stream *stream)
+static int allocate(const char *call, void **ret, size_t bytes, struct rig_pool *pool,
+		    struct rig_stream *stream)
 {
 	bool captured = false;
 	uint64_t address = 0;
 	int error = rt_begin_work(call, NULL, NULL, stream, &captured);
 
 	if (!error && bytes)
-		error = rig_pool_allocate(pool ? pool : current(rig_stream_device(stream)), bytes, &address);
+		error = rig_pool_allocate(pool ? pool
+					       : current(rig_stream_device(stream)),
+					  bytes, &address);
 	if (error)
 		return rt_done(error);
-	/* In a graph the memory is there already when the node is made; it stays until it is freed. */
+	/* In a graph the memory is there already when the node is made; it stays until it
+	 * is freed. */
 	rig_capture_add(stream, RIG_NODE_ALLOC, NULL);
 	*ret = (void *)(uintptr_t)address; /* NOLINT */
 	return 0;
@@ -33,15 +37,18 @@ cuda_error cudaMallocAsync(void **ret, size_t bytes, cuda_stream stream)
 	return allocate(__func__, ret, bytes, NULL, (struct rig_stream *)stream);
 }
 
-cuda_error cudaMallocFromPoolAsync(void **ret, size_t bytes, cuda_pool pool, cuda_stream stream)
+cuda_error cudaMallocFromPoolAsync(void **ret, size_t bytes, cuda_pool pool,
+				   cuda_stream stream)
 {
-	return allocate(__func__, ret, bytes, (struct rig_pool *)pool, (struct rig_stream *)stream);
+	return allocate(__func__, ret, bytes, (struct rig_pool *)pool,
+			(struct rig_stream *)stream);
 }
 
 cuda_error cudaFreeAsync(void *pointer, cuda_stream stream)
 {
 	bool captured = false;
-	int error = rt_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream, &captured);
+	int error = rt_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream,
+				  &captured);
 
 	if (error || !pointer)
 		return error;
@@ -91,9 +98,11 @@ cuda_error cudaMemPoolCreate(cuda_pool *pool, const cuda_pool_properties *proper
 	if (error)
 		return error;
 	memcpy(&wanted, properties, sizeof(wanted));
-	if (wanted.location_type == 1 && (wanted.location_id < 0 || wanted.location_id >= rig_gpu()->count))
+	if (wanted.location_type == 1 &&
+	    (wanted.location_id < 0 || wanted.location_id >= rig_gpu()->count))
 		return rt_done(RIG_INVALID_DEVICE);
-	*(struct rig_pool **)pool = rig_pool_create(wanted.location_type == 1 ? wanted.location_id : rig_device());
+	*(struct rig_pool **)pool = rig_pool_create(
+		wanted.location_type == 1 ? wanted.location_id : rig_device());
 	return rt_done(*pool ? 0 : RIG_OUT_OF_MEMORY);
 }
 
@@ -108,14 +117,18 @@ cuda_error cudaMemPoolGetAttribute(cuda_pool pool, cuda_enum attribute, void *va
 {
 	int error = rt_begin(__func__, RIG_USES_DRIVER);
 
-	return rt_done(error ? error : rig_pool_attribute((struct rig_pool *)pool, (int)attribute, value, false));
+	return rt_done(error ? error
+			     : rig_pool_attribute((struct rig_pool *)pool, (int)attribute,
+						  value, false));
 }
 
 cuda_error cudaMemPoolSetAttribute(cuda_pool pool, cuda_enum attribute, void *value)
 {
 	int error = rt_begin(__func__, RIG_USES_DRIVER);
 
-	return rt_done(error ? error : rig_pool_attribute((struct rig_pool *)pool, (int)attribute, value, true));
+	return rt_done(error ? error
+			     : rig_pool_attribute((struct rig_pool *)pool, (int)attribute,
+						  value, true));
 }
 
 cuda_error cudaMemPoolSetAccess(cuda_pool pool, const cuda_access *list, size_t count)

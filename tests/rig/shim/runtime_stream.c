@@ -13,7 +13,9 @@ static int create_stream(const char *call, cuda_stream *ret, unsigned flags, int
 	if (!error && (!ret || flags > 1))
 		error = RIG_INVALID_VALUE;
 	if (!error) {
-		stream = rig_stream_create(priority > 0 ? 0 : priority < -5 ? -5 : priority);
+		stream = rig_stream_create(priority > 0    ? 0
+					   : priority < -5 ? -5
+							   : priority);
 		error = stream ? 0 : RIG_OUT_OF_MEMORY;
 	}
 	if (error)
@@ -122,16 +124,20 @@ cuda_error cudaStreamGetDevice(cuda_stream stream, int *device)
 cuda_error cudaStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned flags)
 {
 	bool captured = false;
-	int error = rt_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream, &captured);
+	int error = rt_begin_work(__func__, NULL, NULL, (struct rig_stream *)stream,
+				  &captured);
 
 	if (!error && flags > 1)
 		error = RIG_INVALID_VALUE;
-	return rt_done(error ? error : rig_event_hold((struct rig_stream *)stream, (struct rig_event *)event));
+	return rt_done(error ? error
+			     : rig_event_hold((struct rig_stream *)stream,
+					      (struct rig_event *)event));
 }
 
 /* ---- functions of the host's ---- */
 
-static int put_function(const char *call, struct rig_stream *stream, void (*function)(void *, int), void *argument)
+static int put_function(const char *call, struct rig_stream *stream,
+			void (*function)(void *, int), void *argument)
 {
 	bool captured = false;
 	int error = rt_begin_work(call, NULL, NULL, stream, &captured);
@@ -154,7 +160,8 @@ struct host_call {
 	void *argument;
 };
 
-/* A host function is not called where the context is broken; a callback is, with the error. */
+/* A host function is not called where the context is broken; a callback is, with the
+ * error. */
 static void call_host(void *argument, int error)
 {
 	const struct host_call *call = argument;
@@ -176,18 +183,22 @@ static int host_call(const char *name, const struct host_call *call)
 	return put_function(name, (struct rig_stream *)call->stream, call_host, own);
 }
 
-cuda_error cudaLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)
+cuda_error cudaLaunchHostFunc(cuda_stream stream, cuda_host_function function,
+			      void *argument)
 {
-	return host_call(__func__,
-			 &(struct host_call){.function = function, .stream = stream, .argument = argument});
+	return host_call(__func__, &(struct host_call){.function = function,
+						       .stream = stream,
+						       .argument = argument});
 }
 
-cuda_error cudaStreamAddCallback(cuda_stream stream, cuda_callback callback, void *argument, unsigned flags)
+cuda_error cudaStreamAddCallback(cuda_stream stream, cuda_callback callback,
+				 void *argument, unsigned flags)
 {
 	if (flags)
 		return rt_done(RIG_INVALID_VALUE);
-	return host_call(__func__,
-			 &(struct host_call){.callback = callback, .stream = stream, .argument = argument});
+	return host_call(__func__, &(struct host_call){.callback = callback,
+						       .stream = stream,
+						       .argument = argument});
 }
 
 /* ---- events ---- */
@@ -225,9 +236,12 @@ cuda_error cudaEventDestroy(cuda_event event)
 static int record(const char *call, cuda_event event, cuda_stream stream)
 {
 	bool captured = false;
-	int error = rt_begin_work(call, NULL, NULL, (struct rig_stream *)stream, &captured);
+	int error =
+		rt_begin_work(call, NULL, NULL, (struct rig_stream *)stream, &captured);
 
-	return rt_done(error ? error : rig_event_record((struct rig_event *)event, (struct rig_stream *)stream));
+	return rt_done(error ? error
+			     : rig_event_record((struct rig_event *)event,
+						(struct rig_stream *)stream));
 }
 
 cuda_error cudaEventRecord(cuda_event event, cuda_stream stream)
@@ -259,6 +273,7 @@ cuda_error cudaEventElapsedTime(float *milliseconds, cuda_event start, cuda_even
 	int error = rt_begin(__func__, RIG_CONTEXT_CALL);
 
 	if (!error)
-		error = rig_event_elapsed((struct rig_event *)start, (struct rig_event *)end, milliseconds);
+		error = rig_event_elapsed((struct rig_event *)start,
+					  (struct rig_event *)end, milliseconds);
 	return rt_done(error);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Streams, events and captures from within: for stream.c and graph.c. All is guarded by the model's lock. */
+/* Streams, events and captures from within: for stream.c and graph.c. All is guarded by
+ * the model's lock. */
 #ifndef RIG_STATE_H
 #define RIG_STATE_H
 
@@ -61,6 +62,7 @@ bool set_join(struct node_set *to, const struct node_set *from);
 bool capture_record(struct rig_stream *stream, struct rig_event *event);
 /* True: the stream is or becomes captured (or must not), *error says how it went. */
 bool capture_hold(struct rig_stream *stream, struct rig_event *event, int *error);
-void streams_each(void (*visit)(struct rig_stream *stream, void *argument), void *argument);
+void streams_each(void (*visit)(struct rig_stream *stream, void *argument),
+		  void *argument);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Streams, events and what they wait for. A stream is a queue of tickets; an event is a place in it: done as soon
- * as all tickets before it are.
+ * Streams, events and what they wait for. A stream is a queue of tickets; an event is a
+ * place in it: done as soon as all tickets before it are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,8 @@ struct rig_stream *stream_of(struct rig_stream *handle)
 	return NULL;
 }
 
-void streams_each(void (*visit)(struct rig_stream *stream, void *argument), void *argument)
+void streams_each(void (*visit)(struct rig_stream *stream, void *argument),
+		  void *argument)
 {
 	for (struct rig_stream *s = streams; s; s = s->next)
 		visit(s, argument);
@@ -135,7 +136,8 @@ static bool make_room(struct rig_stream *s)
 	s->base = s->head;
 	if (open < s->capacity)
 		return true;
-	grown = reallocarray(s->items, s->capacity ? s->capacity * 2 : 16, sizeof(*s->items));
+	grown = reallocarray(s->items, s->capacity ? s->capacity * 2 : 16,
+			     sizeof(*s->items));
 	if (!grown)
 		return false;
 	s->items = grown;
@@ -145,9 +147,11 @@ static bool make_room(struct rig_stream *s)
 
 static void depend(struct rig_stream *s, struct rig_ticket ticket)
 {
-	const struct rig_ticket *last = s->tail > s->head ? &s->items[s->tail - 1 - s->base] : NULL;
+	const struct rig_ticket *last =
+		s->tail > s->head ? &s->items[s->tail - 1 - s->base] : NULL;
 
-	if (last && last->done == ticket.done && last->owner == ticket.owner && last->number == ticket.number)
+	if (last && last->done == ticket.done && last->owner == ticket.owner &&
+	    last->number == ticket.number)
 		return;
 	if (s->tail - s->base == s->capacity && !make_room(s))
 		return; /* out of memory: then the stream waits for less */
@@ -229,7 +233,8 @@ int rig_stream_wait(struct rig_stream *handle)
 	return now.owner ? rig_ticket_wait(now) : RIG_INVALID_HANDLE;
 }
 
-/* The I-th stream of a device that has open tickets, as a ticket; false: there are fewer. */
+/* The I-th stream of a device that has open tickets, as a ticket; false: there are fewer.
+ */
 static bool open_stream(int device, size_t i, struct rig_ticket *ticket)
 {
 	const struct rig_stream *s;
@@ -239,7 +244,9 @@ static bool open_stream(int device, size_t i, struct rig_ticket *ticket)
 		if (s->device == device && s->head < s->tail && !i--)
 			break;
 	if (s)
-		*ticket = (struct rig_ticket){.done = reached, .owner = (void *)s, .number = s->tail}; /* NOLINT */
+		*ticket = (struct rig_ticket){.done = reached,
+					      .owner = (void *)s,
+					      .number = s->tail}; /* NOLINT */
 	rig_unlock();
 	return s;
 }
@@ -280,7 +287,8 @@ struct rig_event *rig_event_create(unsigned flags)
 	else
 		event = calloc(1, sizeof(*event));
 	if (event)
-		*event = (struct rig_event){.magic = EVENT_MAGIC, .flags = flags, .device = rig_device()};
+		*event = (struct rig_event){
+			.magic = EVENT_MAGIC, .flags = flags, .device = rig_device()};
 	rig_unlock();
 	return event;
 }
@@ -290,7 +298,8 @@ static bool is_event(const struct rig_event *event)
 	return event && event->magic == EVENT_MAGIC;
 }
 
-/* The memory is kept, so that a handle that is used after this is known for what it is. */
+/* The memory is kept, so that a handle that is used after this is known for what it is.
+ */
 int rig_event_destroy(struct rig_event *event)
 {
 	if (!is_event(event))
@@ -319,7 +328,8 @@ int rig_event_record(struct rig_event *event, struct rig_stream *handle)
 	} else if (!capture_record(stream, event)) {
 		event->recorded = true;
 		event->capture = 0;
-		event->ticket = (struct rig_ticket){.done = reached, .owner = stream, .number = stream->tail};
+		event->ticket = (struct rig_ticket){
+			.done = reached, .owner = stream, .number = stream->tail};
 		event->seconds = rig_seconds();
 	}
 	rig_unlock();
@@ -348,7 +358,8 @@ int rig_event_query(struct rig_event *event)
 
 	if (error)
 		return error;
-	return !ticket.done || ticket.done(ticket.owner, ticket.number) ? 0 : RIG_NOT_READY;
+	return !ticket.done || ticket.done(ticket.owner, ticket.number) ? 0
+									: RIG_NOT_READY;
 }
 
 int rig_event_wait(struct rig_event *event)
@@ -389,7 +400,8 @@ int rig_event_hold(struct rig_stream *handle, struct rig_event *event)
 	stream = stream_of(handle);
 	if (!stream)
 		error = RIG_INVALID_HANDLE;
-	else if (!capture_hold(stream, event, &error) && event->recorded && event->ticket.owner != stream)
+	else if (!capture_hold(stream, event, &error) && event->recorded &&
+		 event->ticket.owner != stream)
 		depend(stream, event->ticket);
 	rig_unlock();
 	return error;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Virtual memory management: reserved address space, physical memory, and what is mapped where. */
+/* Virtual memory management: reserved address space, physical memory, and what is mapped
+ * where. */
 #include <stdlib.h>
 
 #include "model.h"
@@ -107,7 +108,10 @@ int rig_vmm_create(int device, uint64_t bytes, uint64_t *handle)
 		free(p);
 		return RIG_OUT_OF_MEMORY;
 	}
-	*p = (struct physical){.magic = PHYSICAL_MAGIC, .device = device, .references = 1, .bytes = bytes};
+	*p = (struct physical){.magic = PHYSICAL_MAGIC,
+			       .device = device,
+			       .references = 1,
+			       .bytes = bytes};
 	*handle = (uint64_t)(uintptr_t)p;
 	return 0;
 }
@@ -161,10 +165,12 @@ int rig_vmm_device(uint64_t handle)
 int rig_vmm_map(uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle)
 {
 	struct physical *p = physical(handle);
-	struct rig_range range = {.address = address, .bytes = bytes, .kind = RIG_MAPPED, .owner = p};
+	struct rig_range range = {
+		.address = address, .bytes = bytes, .kind = RIG_MAPPED, .owner = p};
 	int error;
 
-	if (!p || offset || bytes != p->bytes || address % UNIT || !reserved(address, bytes) || mapped(address, bytes))
+	if (!p || offset || bytes != p->bytes || address % UNIT ||
+	    !reserved(address, bytes) || mapped(address, bytes))
 		return RIG_INVALID_VALUE;
 	range.device = p->device;
 	error = rig_range_add(&range);
@@ -185,8 +191,8 @@ int rig_vmm_unmap(uint64_t address, uint64_t bytes)
 	if (!bytes || !reserved(address, bytes))
 		return RIG_INVALID_VALUE;
 	for (offset = 0; offset < bytes; offset += range.bytes)
-		if (!rig_range_at(address + offset, &range) || range.address != address + offset ||
-		    range.bytes > bytes - offset)
+		if (!rig_range_at(address + offset, &range) ||
+		    range.address != address + offset || range.bytes > bytes - offset)
 			return RIG_INVALID_VALUE;
 	for (offset = 0; offset < bytes; offset += range.bytes) {
 		if (!rig_range_remove(address + offset, &range))
