@@ -41,7 +41,8 @@ static const char *const names[][2] = {
 	[RECV] = {"Recv", "ncclDevKernel_SendRecv"},
 };
 
-static const uint8_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1}; /* by ncclDataType_t */
+static const uint8_t sizes[] = {1, 1, 4, 4, 8, 8,
+				2, 4, 8, 2, 1, 1}; /* by ncclDataType_t */
 
 enum { TYPES = sizeof(sizes), OWN_OPERATIONS = 64 * 8 };
 
@@ -63,19 +64,22 @@ static ncclResult_t check(const struct request *request)
 	if (result)
 		return result;
 	if (comm->revoked || comm->suspended || comm->finalized)
-		return rig_nccl_fail(ncclInvalidUsage, "%s : the communicator is %s", name,
+		return rig_nccl_fail(ncclInvalidUsage, "%s : the communicator is %s",
+				     name,
 				     comm->revoked     ? "revoked"
 				     : comm->suspended ? "suspended"
 						       : "finalized");
 	if (request->root < 0 || request->root >= comm->nranks)
-		return rig_nccl_fail(ncclInvalidArgument,
-				     "%s : invalid root %d (root should be in the 0..%d range)", name,
-				     request->root, comm->nranks);
+		return rig_nccl_fail(
+			ncclInvalidArgument,
+			"%s : invalid root %d (root should be in the 0..%d range)", name,
+			request->root, comm->nranks);
 	if ((unsigned)request->type >= TYPES)
 		return rig_nccl_fail(ncclInvalidArgument, "%s : invalid type %d", name,
 				     (int)request->type);
 	if (!is_operation(comm, (int)request->op))
-		return rig_nccl_fail(ncclInvalidArgument, "%s : invalid reduction operation %d", name,
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : invalid reduction operation %d", name,
 				     (int)request->op);
 	if (rig_broken())
 		return rig_nccl_cuda_fails(rig_broken());
@@ -112,19 +116,23 @@ static ncclResult_t put(const struct request *request)
 	else
 		return ncclSuccess; /* nobody takes part in a collective of nothing */
 	operation.entry.bytes = request->count * sizes[request->type];
-	/* A message is the same on both sides, though each names the other as its peer. */
+	/* A message is the same on both sides, though each names the other as its peer.
+	 */
 	operation.entry.what = request->kind == SEND || request->kind == RECV
 				       ? 0
-				       : 1 + (uint64_t)request->kind + ((uint64_t)request->type << 8) +
+				       : 1 + (uint64_t)request->kind +
+						 ((uint64_t)request->type << 8) +
 						 ((uint64_t)request->root << 16);
-	/* A graph that is launched later plays a kernel of that name, without the other ranks. */
+	/* A graph that is launched later plays a kernel of that name, without the other
+	 * ranks. */
 	if (rig_capture_add(operation.stream, RIG_NODE_KERNEL, names[request->kind][1]))
 		return ncclSuccess;
 	return rig_nccl_operate(&operation);
 }
 
-static ncclResult_t request(const char *call, enum kind kind, size_t count, ncclDataType_t type,
-			    ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)
+static ncclResult_t request(const char *call, enum kind kind, size_t count,
+			    ncclDataType_t type, ncclRedOp_t op, int root,
+			    ncclComm_t comm, cudaStream_t stream)
 {
 	const struct request wanted = {call, kind, count, type, op, root, comm, stream};
 
@@ -132,88 +140,94 @@ static ncclResult_t request(const char *call, enum kind kind, size_t count, nccl
 }
 
 RIG_NCCL_PUBLIC(ncclReduce);
-ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
-			ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclReduce(const void *send, void *receive, size_t count,
+			ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm,
+			cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, REDUCE, count, type, op, root, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclBcast);
-ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-		       cudaStream_t stream)
+ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root,
+		       ncclComm_t comm, cudaStream_t stream)
 {
 	(void)buffer;
 	return request(__func__, BROADCAST, count, type, ncclSum, root, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclBroadcast);
-ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
-			   ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count,
+			   ncclDataType_t type, int root, ncclComm_t comm,
+			   cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, BROADCAST, count, type, ncclSum, root, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclAllReduce);
-ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
-			   ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count,
+			   ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+			   cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, ALL_REDUCE, count, type, op, 0, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclReduceScatter);
-ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t count, ncclDataType_t type,
-			       ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t count,
+			       ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+			       cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, REDUCE_SCATTER, count, type, op, 0, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclAllGather);
-ncclResult_t ncclAllGather(const void *send, void *receive, size_t count, ncclDataType_t type,
-			   ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclAllGather(const void *send, void *receive, size_t count,
+			   ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, ALL_GATHER, count, type, ncclSum, 0, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclAlltoAll);
-ncclResult_t ncclAlltoAll(const void *send, void *receive, size_t count, ncclDataType_t type,
-			  ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclAlltoAll(const void *send, void *receive, size_t count,
+			  ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, ALL_TO_ALL, count, type, ncclSum, 0, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclGather);
-ncclResult_t ncclGather(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
-			ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclGather(const void *send, void *receive, size_t count,
+			ncclDataType_t type, int root, ncclComm_t comm,
+			cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, GATHER, count, type, ncclSum, root, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclScatter);
-ncclResult_t ncclScatter(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
-			 ncclComm_t comm, cudaStream_t stream)
+ncclResult_t ncclScatter(const void *send, void *receive, size_t count,
+			 ncclDataType_t type, int root, ncclComm_t comm,
+			 cudaStream_t stream)
 {
 	(void)send, (void)receive;
 	return request(__func__, SCATTER, count, type, ncclSum, root, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclSend);
-ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-		      cudaStream_t stream)
+ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer,
+		      ncclComm_t comm, cudaStream_t stream)
 {
 	(void)send;
 	return request(__func__, SEND, count, type, ncclSum, peer, comm, stream);
 }
 
 RIG_NCCL_PUBLIC(ncclRecv);
-ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-		      cudaStream_t stream)
+ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer,
+		      ncclComm_t comm, cudaStream_t stream)
 {
 	(void)receive;
 	return request(__func__, RECV, count, type, ncclSum, peer, comm, stream);
@@ -231,9 +245,10 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataTyp
 		result = rig_nccl_comm_ready(comm, __func__);
 	if (result)
 		return result;
-	if (!op || !scalar || (unsigned)type >= TYPES || (unsigned)residence > ncclScalarHostImmediate)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : NULL or a number that is not known",
-				     __func__);
+	if (!op || !scalar || (unsigned)type >= TYPES ||
+	    (unsigned)residence > ncclScalarHostImmediate)
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : NULL or a number that is not known", __func__);
 	result = ncclInternalError;
 	pthread_mutex_lock(&comm->lock);
 	for (int i = 0; i < OWN_OPERATIONS && result; i++) {
@@ -245,7 +260,8 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataTyp
 	}
 	pthread_mutex_unlock(&comm->lock);
 	if (result)
-		rig_nccl_fail(result, "%s : more than %d operations", __func__, OWN_OPERATIONS);
+		rig_nccl_fail(result, "%s : more than %d operations", __func__,
+			      OWN_OPERATIONS);
 	return result;
 }
 
@@ -269,6 +285,7 @@ ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm)
 		result = ncclInvalidArgument;
 	pthread_mutex_unlock(&comm->lock);
 	if (result)
-		rig_nccl_fail(result, "ncclRedOpDestroy : operator unknown to this communicator");
+		rig_nccl_fail(result,
+			      "ncclRedOpDestroy : operator unknown to this communicator");
 	return result;
 }

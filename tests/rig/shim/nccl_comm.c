@@ -9,7 +9,9 @@ static struct ncclComm *all; /* for a leak checker: they live for ever */
 
 void rig_nccl_nap(unsigned turn)
 {
-	struct timespec nap = {.tv_nsec = turn < 20 ? 200000 : turn < 200 ? 1000000 : 10000000};
+	struct timespec nap = {.tv_nsec = turn < 20    ? 200000
+					  : turn < 200 ? 1000000
+						       : 10000000};
 
 	nanosleep(&nap, NULL);
 }
@@ -58,17 +60,20 @@ ncclResult_t rig_nccl_comm_start(struct ncclComm *comm)
 	}
 	error = rig_nccl_threads_start(comm);
 	if (error)
-		return rig_nccl_fail(ncclSystemError,
-				     "Error : pthread_create of the proxy failed : error %d", error);
+		return rig_nccl_fail(
+			ncclSystemError,
+			"Error : pthread_create of the proxy failed : error %d", error);
 	return ncclSuccess;
 }
 
 ncclResult_t rig_nccl_comm_check(struct ncclComm *comm, const char *call)
 {
 	if (!comm)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : comm argument is NULL", call);
+		return rig_nccl_fail(ncclInvalidArgument, "%s : comm argument is NULL",
+				     call);
 	if (comm->magic != RIG_NCCL_MAGIC)
-		return rig_nccl_fail(ncclInvalidArgument, "Error: corrupted comm object detected");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "Error: corrupted comm object detected");
 	return ncclSuccess;
 }
 
@@ -80,9 +85,10 @@ ncclResult_t rig_nccl_comm_ready(struct ncclComm *comm, const char *call)
 		return result;
 	result = (ncclResult_t)comm->result;
 	if (result == ncclInProgress)
-		return rig_nccl_fail(ncclInvalidArgument,
-				     "Attempt to use communicator before the previous operation "
-				     "returned ncclSuccess");
+		return rig_nccl_fail(
+			ncclInvalidArgument,
+			"Attempt to use communicator before the previous operation "
+			"returned ncclSuccess");
 	return result;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A played communicator: what one rank keeps of it, and how the entry points of nccl_*.c use it.
+ * A played communicator: what one rank keeps of it, and how the entry points of nccl_*.c
+ * use it.
  *
- * A communicator is never freed: streams hold tickets of its operations for as long as they like, and a
- * program that uses a destroyed one gets an error. What ends is its threads.
+ * A communicator is never freed: streams hold tickets of its operations for as long as
+ * they like, and a program that uses a destroyed one gets an error. What ends is its
+ * threads.
  */
 #ifndef RIG_NCCL_COMM_H
 #define RIG_NCCL_COMM_H
@@ -14,8 +16,8 @@
 #include "nccl_shared.h"
 
 /* The other name of a public entry point, as the library itself has it for profilers. */
-#define RIG_NCCL_PUBLIC(name)                                                                            \
-	extern RIG_EXPORT __typeof__(name) name;                                                         \
+#define RIG_NCCL_PUBLIC(name)                                                            \
+	extern RIG_EXPORT __typeof__(name) name;                                         \
 	extern RIG_EXPORT __typeof__(name) p##name __attribute__((alias(#name)))
 
 /* This rank's end of a channel; the owner of the tickets. */
@@ -26,7 +28,8 @@ struct rig_nccl_lane {
 	uint64_t next; /* number of the next operation; under the communicator's lock */
 };
 
-/* An operation that is not in the log yet: its stream has not come to it, or the log is full. */
+/* An operation that is not in the log yet: its stream has not come to it, or the log is
+ * full. */
 struct rig_nccl_waiting {
 	struct rig_nccl_waiting *next;
 	struct rig_nccl_lane *lane;
@@ -72,13 +75,14 @@ ncclResult_t rig_nccl_fail(ncclResult_t result, const char *format, ...)
 /* CUDA's error, as NCCL words it. */
 ncclResult_t rig_nccl_cuda_fails(int error);
 /*
- * What every entry point that needs the device begins with: rules, fork. ncclSuccess, or what the call
- * returns. VERDICT may be NULL: then what a rule breaks is broken here.
+ * What every entry point that needs the device begins with: rules, fork. ncclSuccess, or
+ * what the call returns. VERDICT may be NULL: then what a rule breaks is broken here.
  */
 ncclResult_t rig_nccl_enter(const char *call, struct rig_verdict *verdict);
 /* From now on a child made by fork() can use nothing of this. */
 void rig_nccl_used(void);
-/* MAJOR, MINOR, PATCH in NCCL's own code; 0: RIG_NCCL_VERSION is not a version (said on stderr). */
+/* MAJOR, MINOR, PATCH in NCCL's own code; 0: RIG_NCCL_VERSION is not a version (said on
+ * stderr). */
 int rig_nccl_version(void);
 
 /* ---- nccl_comm.c ---- */
@@ -87,7 +91,8 @@ void rig_nccl_nap(unsigned turn); /* between two looks: short at first */
 struct ncclComm *rig_nccl_comm_create(bool blocking);
 /* The communicator's own state when all ranks are there: lanes and threads. */
 ncclResult_t rig_nccl_comm_start(struct ncclComm *comm);
-/* ncclSuccess: COMM is one that may be used. READY: and its last call is over, nothing has failed. */
+/* ncclSuccess: COMM is one that may be used. READY: and its last call is over, nothing
+ * has failed. */
 ncclResult_t rig_nccl_comm_check(struct ncclComm *comm, const char *call);
 ncclResult_t rig_nccl_comm_ready(struct ncclComm *comm, const char *call);
 /* The first error stays. */
@@ -101,7 +106,13 @@ void rig_nccl_comm_end(struct ncclComm *comm, enum rig_nccl_state state);
 
 /* ---- nccl_job.c: what needs other ranks before it is over ---- */
 
-enum rig_nccl_phase { RIG_NCCL_SAY, RIG_NCCL_HEAR, RIG_NCCL_COME, RIG_NCCL_ALL, RIG_NCCL_OVER };
+enum rig_nccl_phase {
+	RIG_NCCL_SAY,
+	RIG_NCCL_HEAR,
+	RIG_NCCL_COME,
+	RIG_NCCL_ALL,
+	RIG_NCCL_OVER
+};
 
 struct rig_nccl_job {
 	struct rig_nccl_job *next;
@@ -112,17 +123,19 @@ struct rig_nccl_job {
 	uint64_t members;        /* of the parent: who has to be heard */
 	uint64_t number;         /* of the word that is said to the parent's ranks */
 	struct rig_nccl_word word;
-	bool grow; /* the parent's ranks keep their numbers, the id is the one that has one */
+	bool grow; /* the parent's ranks keep their numbers, the id is the one that has
+		      one */
 	ncclUniqueId id;
 	int nranks, rank;
 	ncclResult_t result;
 };
 
 /*
- * Runs a copy of the job now, in the background (a communicator that does not block) or at the end of the
- * group. CONFIG may be NULL. The job's communicator is made here.
+ * Runs a copy of the job now, in the background (a communicator that does not block) or
+ * at the end of the group. CONFIG may be NULL. The job's communicator is made here.
  */
-ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted, const ncclConfig_t *config);
+ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted,
+				const ncclConfig_t *config);
 /* Runs a list of jobs to their end, all together, or lets them fail; frees them. */
 ncclResult_t rig_nccl_jobs_run(struct rig_nccl_job *jobs, bool background);
 void rig_nccl_jobs_drop(struct rig_nccl_job *jobs, ncclResult_t result);

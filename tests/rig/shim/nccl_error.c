@@ -24,7 +24,8 @@ ncclResult_t rig_nccl_fail(ncclResult_t result, const char *format, ...)
 }
 
 /* The runtime's words (cudaGetErrorString); a program without it gets the number. */
-extern const char *rig_runtime_words(int error) __asm__("cudaGetErrorString") __attribute__((weak));
+extern const char *rig_runtime_words(int error) __asm__("cudaGetErrorString")
+	__attribute__((weak));
 
 ncclResult_t rig_nccl_cuda_fails(int error)
 {
@@ -78,15 +79,17 @@ int rig_nccl_version(void)
 
 	if (!text || !*text)
 		text = "2.21.5";
-	if (sscanf(text, "%d.%d.%d%n", &major, &minor, &patch, &end) != 3 || text[end] || major != 2 ||
-	    minor < 0 || minor > 99 || patch < 0 || patch > 99) {
+	if (sscanf(text, "%d.%d.%d%n", &major, &minor, &patch, &end) != 3 || text[end] ||
+	    major != 2 || minor < 0 || minor > 99 || patch < 0 || patch > 99) {
 		fprintf(stderr,
-			"rig: RIG_NCCL_VERSION=%s is not a version of NCCL 2: say 2.MINOR.PATCH, as "
+			"rig: RIG_NCCL_VERSION=%s is not a version of NCCL 2: say "
+			"2.MINOR.PATCH, as "
 			"2.21.5\n",
 			text);
 		return 0;
 	}
-	return minor <= 8 ? major * 1000 + minor * 100 + patch : major * 10000 + minor * 100 + patch;
+	return minor <= 8 ? major * 1000 + minor * 100 + patch
+			  : major * 10000 + minor * 100 + patch;
 }
 
 RIG_NCCL_PUBLIC(ncclGetVersion);
@@ -97,7 +100,8 @@ ncclResult_t ncclGetVersion(int *version)
 	if (verdict.error)
 		return (ncclResult_t)verdict.error;
 	if (!version)
-		return rig_nccl_fail(ncclInvalidArgument, "GetVersion : version argument is NULL");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "GetVersion : version argument is NULL");
 	*version = rig_nccl_version();
 	return *version ? ncclSuccess : ncclSystemError;
 }
@@ -129,7 +133,8 @@ const char *ncclGetErrorString(ncclResult_t result)
 		return old_words[number];
 	if (number == RIG_NCCL_TIMEOUT && version < 23000)
 		return "unknown result code";
-	return number < sizeof(words) / sizeof(*words) ? words[number] : "unknown result code";
+	return number < sizeof(words) / sizeof(*words) ? words[number]
+						       : "unknown result code";
 }
 
 /* The process's last error, whatever the communicator: as the library itself. */

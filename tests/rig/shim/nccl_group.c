@@ -2,9 +2,9 @@
 /*
  * Operations on their way to the streams: at once, or all of a group at its end.
  *
- * An operation enters the log when its stream has come to it, not when it is called: ranks whose streams
- * hang in something else are not there for the others, as in life. Until then it waits, and progress
- * looks after it.
+ * An operation enters the log when its stream has come to it, not when it is called:
+ * ranks whose streams hang in something else are not there for the others, as in life.
+ * Until then it waits, and progress looks after it.
  */
 #include <stdlib.h>
 
@@ -44,7 +44,8 @@ static void rig_nccl_wait_for_room(struct ncclComm *comm)
 	}
 }
 
-static ncclResult_t enqueue(const struct rig_nccl_operation *operation, struct rig_ticket after)
+static ncclResult_t enqueue(const struct rig_nccl_operation *operation,
+			    struct rig_ticket after)
 {
 	struct rig_nccl_lane *lane = operation->lane;
 	struct ncclComm *comm = lane->comm;
@@ -52,8 +53,10 @@ static ncclResult_t enqueue(const struct rig_nccl_operation *operation, struct r
 	uint64_t number;
 
 	if (!waiting)
-		return rig_nccl_fail(ncclSystemError, "Failed to malloc %zu bytes", sizeof(*waiting));
-	*waiting = (struct rig_nccl_waiting){.lane = lane, .entry = operation->entry, .after = after};
+		return rig_nccl_fail(ncclSystemError, "Failed to malloc %zu bytes",
+				     sizeof(*waiting));
+	*waiting = (struct rig_nccl_waiting){
+		.lane = lane, .entry = operation->entry, .after = after};
 	pthread_mutex_lock(&comm->lock);
 	number = waiting->number = lane->next++;
 	*comm->last = waiting;
@@ -67,7 +70,8 @@ static ncclResult_t enqueue(const struct rig_nccl_operation *operation, struct r
 	return ncclSuccess;
 }
 
-/* All of them have the streams' work before the first as what they wait for, not each other. */
+/* All of them have the streams' work before the first as what they wait for, not each
+ * other. */
 static ncclResult_t launch(const struct rig_nccl_operation *operations, size_t count)
 {
 	struct rig_ticket *after = calloc(count, sizeof(*after));
@@ -75,7 +79,8 @@ static ncclResult_t launch(const struct rig_nccl_operation *operations, size_t c
 	ncclResult_t result = ncclSuccess;
 
 	if (!after)
-		return rig_nccl_fail(ncclSystemError, "Failed to calloc %zu tickets", count);
+		return rig_nccl_fail(ncclSystemError, "Failed to calloc %zu tickets",
+				     count);
 	for (size_t i = 0; i < count; i++, operation = operation->next) {
 		rig_nccl_wait_for_room(operation->lane->comm);
 		rig_stream_apply(operation->stream, &operation->verdict[0]);
@@ -96,7 +101,8 @@ bool rig_nccl_grouped(void)
 
 ncclResult_t rig_nccl_group_note(ncclResult_t result)
 {
-	if (group.depth && result != ncclSuccess && result != ncclInProgress && !group.result)
+	if (group.depth && result != ncclSuccess && result != ncclInProgress &&
+	    !group.result)
 		group.result = result;
 	return result;
 }
@@ -118,7 +124,8 @@ ncclResult_t rig_nccl_operate(const struct rig_nccl_operation *operation)
 		return launch(operation, 1);
 	copy = malloc(sizeof(*copy));
 	if (!copy)
-		return rig_nccl_fail(ncclSystemError, "Failed to malloc %zu bytes", sizeof(*copy));
+		return rig_nccl_fail(ncclSystemError, "Failed to malloc %zu bytes",
+				     sizeof(*copy));
 	*copy = *operation;
 	copy->next = NULL;
 	if (!group.operations)
@@ -198,7 +205,8 @@ ncclResult_t ncclGroupEnd(void)
 
 	if (!group.depth)
 		return result ? result
-			      : rig_nccl_fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
+			      : rig_nccl_fail(ncclInvalidUsage,
+					      "ncclGroupEnd: not in a group call.");
 	rig_nccl_group_note(result);
 	return --group.depth ? ncclSuccess : end_outermost();
 }
@@ -212,11 +220,12 @@ ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
 	if (result)
 		return result;
 	if (!group.depth)
-		return rig_nccl_fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
+		return rig_nccl_fail(ncclInvalidUsage,
+				     "ncclGroupEnd: not in a group call.");
 	if (info && info->magic != RIG_NCCL_SIMULATION_MAGIC)
-		return rig_nccl_fail(
-			ncclInvalidArgument,
-			"ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "ncclSimInfo_t argument not initialized via "
+				     "NCCL_SIM_INFO_INITIALIZER");
 	if (--group.depth)
 		return ncclSuccess;
 	rig_nccl_jobs_drop(group.jobs, ncclSuccess);

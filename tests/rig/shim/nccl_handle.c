@@ -19,7 +19,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 	if (result)
 		return result;
 	if (!error)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : asyncError argument is NULL", __func__);
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : asyncError argument is NULL", __func__);
 	if (verdict.error) {
 		rig_nccl_comm_fail(comm, (ncclResult_t)verdict.error);
 		if (verdict.text)
@@ -41,7 +42,8 @@ ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
 	if (result)
 		return result;
 	if (!count)
-		return rig_nccl_fail(ncclInvalidArgument, "CommCount : count argument is NULL");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "CommCount : count argument is NULL");
 	*count = comm->nranks;
 	return ncclSuccess;
 }
@@ -54,7 +56,8 @@ ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
 	if (result)
 		return result;
 	if (!device)
-		return rig_nccl_fail(ncclInvalidArgument, "CommCuDevice : device argument is NULL");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "CommCuDevice : device argument is NULL");
 	*device = comm->device;
 	return ncclSuccess;
 }
@@ -67,7 +70,8 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
 	if (result)
 		return result;
 	if (!rank)
-		return rig_nccl_fail(ncclInvalidArgument, "CommUserRank : rank argument is NULL");
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "CommUserRank : rank argument is NULL");
 	*rank = comm->rank;
 	return ncclSuccess;
 }
@@ -82,16 +86,16 @@ ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t what, uint64_t 
 		return result;
 	if (!value || (unsigned)what > ncclStatGpuMemTotal)
 		return rig_nccl_fail(ncclInvalidArgument,
-				     "%s : value argument is NULL or stat %d unknown", __func__,
-				     (int)what);
+				     "%s : value argument is NULL or stat %d unknown",
+				     __func__, (int)what);
 	*value = what == ncclStatGpuMemSuspended && comm->suspended;
 	return ncclSuccess;
 }
 
 /* ---- its end ---- */
 
-/* Where a rank hangs whose operations do not end: until they do, or the device or the communicator is
- * broken. */
+/* Where a rank hangs whose operations do not end: until they do, or the device or the
+ * communicator is broken. */
 static ncclResult_t rig_nccl_flush(struct ncclComm *comm)
 {
 	for (unsigned turn = 0; !rig_nccl_comm_idle(comm); turn++) {
@@ -113,7 +117,8 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
 	if (result)
 		return result;
 	if (comm->finalized || comm->revoked)
-		return rig_nccl_fail(ncclInvalidArgument, "%s : the communicator is %s already", __func__,
+		return rig_nccl_fail(ncclInvalidArgument,
+				     "%s : the communicator is %s already", __func__,
 				     comm->revoked ? "revoked" : "finalized");
 	comm->finalized = true;
 	if (comm->blocking)
@@ -167,7 +172,8 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags)
 		return result;
 	if (flags || comm->revoked || comm->finalized)
 		return rig_nccl_fail(ncclInvalidArgument,
-				     "%s : flags %d, or the communicator is %s already", __func__, flags,
+				     "%s : flags %d, or the communicator is %s already",
+				     __func__, flags,
 				     comm->revoked ? "revoked" : "finalized");
 	comm->revoked = true;
 	rig_nccl_comm_quiet(comm);
@@ -184,9 +190,10 @@ ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags)
 	if (result)
 		return result;
 	if (flags != 1 || comm->suspended)
-		return rig_nccl_fail(ncclInvalidArgument,
-				     "%s : flags %d, or the communicator is suspended already", __func__,
-				     flags);
+		return rig_nccl_fail(
+			ncclInvalidArgument,
+			"%s : flags %d, or the communicator is suspended already",
+			__func__, flags);
 	result = rig_nccl_flush(comm);
 	comm->suspended = !result;
 	return result;
@@ -202,8 +209,8 @@ ncclResult_t ncclCommResume(ncclComm_t comm)
 	if (result)
 		return result;
 	if (!comm->suspended)
-		return rig_nccl_fail(ncclInvalidUsage, "%s : the communicator is not suspended",
-				     __func__);
+		return rig_nccl_fail(ncclInvalidUsage,
+				     "%s : the communicator is not suspended", __func__);
 	comm->suspended = false;
 	return ncclSuccess;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * What needs other ranks before it is over: a new communicator, alone or out of another one. All jobs of
- * a group go on together, one look at each in turn, for ranks of one process may wait for each other.
+ * What needs other ranks before it is over: a new communicator, alone or out of another
+ * one. All jobs of a group go on together, one look at each in turn, for ranks of one
+ * process may wait for each other.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 
 #include "nccl_comm.h"
 
-/* Only one job of a parent may be between word and answer: the others hear the words in this order. */
+/* Only one job of a parent may be between word and answer: the others hear the words in
+ * this order. */
 static bool must_wait(const struct rig_nccl_job *jobs, const struct rig_nccl_job *job)
 {
 	for (const struct rig_nccl_job *other = jobs; other != job; other = other->next)
@@ -29,7 +31,8 @@ static void say(struct rig_nccl_job *job)
 	job->phase = RIG_NCCL_HEAR;
 }
 
-static bool is_before(const struct rig_nccl_word *a, int rank, const struct rig_nccl_word *b, int other)
+static bool is_before(const struct rig_nccl_word *a, int rank,
+		      const struct rig_nccl_word *b, int other)
 {
 	return a->key != b->key ? a->key < b->key : rank < other;
 }
@@ -43,9 +46,11 @@ static void understand(struct rig_nccl_job *job)
 	if (!job->grow)
 		job->nranks = job->rank = 0;
 	for (int i = 0; i < parent->nranks; i++) {
-		const struct rig_nccl_word *word = &parent->shared->rank[i].word[job->number % 2];
+		const struct rig_nccl_word *word =
+			&parent->shared->rank[i].word[job->number % 2];
 		const struct rig_nccl_word *best =
-			&parent->shared->rank[first < 0 ? 0 : first].word[job->number % 2];
+			&parent->shared->rank[first < 0 ? 0 : first]
+				 .word[job->number % 2];
 
 		if (!(job->members >> i & 1) || word->color != job->word.color)
 			continue;
@@ -63,8 +68,9 @@ static void understand(struct rig_nccl_job *job)
 	if (job->word.color == RIG_NCCL_NO_COLOR) {
 		job->phase = RIG_NCCL_OVER;
 	} else if (first < 0) {
-		job->result = rig_nccl_fail(ncclInvalidArgument,
-					    "ncclCommGrow: no rank has brought the unique id");
+		job->result =
+			rig_nccl_fail(ncclInvalidArgument,
+				      "ncclCommGrow: no rank has brought the unique id");
 		job->phase = RIG_NCCL_OVER;
 	} else {
 		job->id = parent->shared->rank[first].word[job->number % 2].id;
@@ -75,12 +81,14 @@ static void understand(struct rig_nccl_job *job)
 static void hear(struct rig_nccl_job *job)
 {
 	for (int i = 0; i < job->parent->nranks; i++)
-		if (job->members >> i & 1 && job->parent->shared->rank[i].words <= job->number)
+		if (job->members >> i & 1 &&
+		    job->parent->shared->rank[i].words <= job->number)
 			return;
 	understand(job);
 }
 
-/* The device's number on the machine: CUDA_VISIBLE_DEVICES may give every process a device 0 of its own.
+/* The device's number on the machine: CUDA_VISIBLE_DEVICES may give every process a
+ * device 0 of its own.
  */
 static int device_of_machine(int device)
 {
@@ -117,9 +125,10 @@ static void come(struct rig_nccl_job *job)
 	own = &comm->shared->rank[job->rank];
 	if (!atomic_compare_exchange_strong(&own->state, &absent, RIG_NCCL_COMES)) {
 		comm->shared = NULL; /* the place is another's */
-		job->result = rig_nccl_fail(ncclInvalidUsage,
-					    "Bootstrap Root : rank %d of %d ranks has already checked in",
-					    job->rank, job->nranks);
+		job->result = rig_nccl_fail(
+			ncclInvalidUsage,
+			"Bootstrap Root : rank %d of %d ranks has already checked in",
+			job->rank, job->nranks);
 		return;
 	}
 	own->pid = getpid();
@@ -144,11 +153,13 @@ static ncclResult_t check_devices(struct ncclComm *comm)
 			return rig_nccl_fail(
 				ncclInvalidUsage,
 				"Multiple Ranks are using the same GPU/Partition. Set "
-				"NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this configuration.");
-		return rig_nccl_fail(
-			ncclInvalidUsage,
-			"Duplicate GPU detected : rank %d and rank %d both on CUDA device %x", comm->rank,
-			i, (unsigned)rig_bus_number(comm->device) << 12);
+				"NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this "
+				"configuration.");
+		return rig_nccl_fail(ncclInvalidUsage,
+				     "Duplicate GPU detected : rank %d and rank %d both "
+				     "on CUDA device %x",
+				     comm->rank, i,
+				     (unsigned)rig_bus_number(comm->device) << 12);
 	}
 	return ncclSuccess;
 }
@@ -167,7 +178,8 @@ static void all_there(struct rig_nccl_job *job)
 static void step(const struct rig_nccl_job *jobs, struct rig_nccl_job *job)
 {
 	if ((job->comm && job->comm->aborted) || (job->parent && job->parent->aborted)) {
-		job->result = rig_nccl_fail(ncclInternalError, "Communicator was aborted");
+		job->result =
+			rig_nccl_fail(ncclInternalError, "Communicator was aborted");
 		job->phase = RIG_NCCL_OVER;
 	} else if (job->phase == RIG_NCCL_SAY && !must_wait(jobs, job)) {
 		say(job);
@@ -272,18 +284,21 @@ static bool wants_to_block(const struct rig_nccl_job *job, const ncclConfig_t *c
 	return !job->parent || config || job->parent->blocking;
 }
 
-ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted, const ncclConfig_t *config)
+ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted,
+				const ncclConfig_t *config)
 {
 	struct rig_nccl_job *job;
 
-	if (config &&
-	    (config->magic != RIG_NCCL_CONFIG_MAGIC || config->size < sizeof(size_t) + 3 * sizeof(int)))
+	if (config && (config->magic != RIG_NCCL_CONFIG_MAGIC ||
+		       config->size < sizeof(size_t) + 3 * sizeof(int)))
 		return rig_nccl_fail(ncclInvalidArgument,
-				     "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+				     "ncclConfig_t argument not initialized via "
+				     "NCCL_CONFIG_INITIALIZER");
 	rig_nccl_used();
 	job = malloc(sizeof(*job));
 	if (!job)
-		return rig_nccl_fail(ncclSystemError, "Failed to malloc %zu bytes", sizeof(*job));
+		return rig_nccl_fail(ncclSystemError, "Failed to malloc %zu bytes",
+				     sizeof(*job));
 	*job = *wanted;
 	job->phase = job->parent ? RIG_NCCL_SAY : RIG_NCCL_COME;
 	*job->ret = NULL;
@@ -291,7 +306,8 @@ ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted, const ncclCon
 		job->comm = rig_nccl_comm_create(wants_to_block(job, config));
 		if (!job->comm) {
 			free(job);
-			return rig_nccl_fail(ncclSystemError, "Failed to calloc a communicator");
+			return rig_nccl_fail(ncclSystemError,
+					     "Failed to calloc a communicator");
 		}
 		*job->ret = job->comm;
 	}
@@ -301,5 +317,6 @@ ncclResult_t rig_nccl_job_start(const struct rig_nccl_job *wanted, const ncclCon
 		rig_nccl_group_job(job);
 		return blocks ? ncclSuccess : ncclInProgress;
 	}
-	return rig_nccl_jobs_run(job, job->comm ? !job->comm->blocking : !job->parent->blocking);
+	return rig_nccl_jobs_run(job, job->comm ? !job->comm->blocking
+						: !job->parent->blocking);
 }

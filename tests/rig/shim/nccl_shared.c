@@ -26,7 +26,8 @@ _Static_assert(sizeof(struct id) <= RIG_NCCL_BYTES_OF_ID, "id");
 
 static const uint8_t magic[8] = {'r', 'i', 'g', 'n', 'c', 'c', 'l', 1};
 
-/* One side's log. The words are read while they are written by ranks that are ahead: see rig_nccl_done().
+/* One side's log. The words are read while they are written by ranks that are ahead: see
+ * rig_nccl_done().
  */
 struct side {
 	_Atomic uint64_t posted;
@@ -56,8 +57,8 @@ static size_t pairs_start(int nranks)
 
 static size_t file_size(int nranks)
 {
-	return round_up(pairs_start(nranks) +
-				(size_t)(nranks * nranks) * channel_size(2, RIG_NCCL_MESSAGES),
+	return round_up(pairs_start(nranks) + (size_t)(nranks * nranks) *
+						      channel_size(2, RIG_NCCL_MESSAGES),
 			PAGE);
 }
 
@@ -79,10 +80,10 @@ uint64_t rig_nccl_started(int pid)
 	/* The name, in parentheses, may hold anything. */
 	char *end = strrchr(text, ')');
 
-	if (!end ||
-	    sscanf(end + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &state, &started) != 2)
+	if (!end || sscanf(end + 1,
+			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+			   "%*d %*d %*d %*d %llu",
+			   &state, &started) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : started;
 }
@@ -91,7 +92,8 @@ int rig_nccl_make_id(ncclUniqueId *id)
 {
 	struct id own;
 
-	if (getrandom(id->internal, sizeof(id->internal), 0) != (ssize_t)sizeof(id->internal))
+	if (getrandom(id->internal, sizeof(id->internal), 0) !=
+	    (ssize_t)sizeof(id->internal))
 		return EIO;
 	memcpy(&own, id->internal, sizeof(own));
 	memcpy(own.magic, magic, sizeof(magic));
@@ -100,9 +102,11 @@ int rig_nccl_make_id(ncclUniqueId *id)
 	own.file = memfd_create("rig-nccl", MFD_CLOEXEC);
 	if (own.file < 0)
 		return errno;
-	/* The size for a number of ranks that is not known yet: what nobody touches takes no memory. */
+	/* The size for a number of ranks that is not known yet: what nobody touches takes
+	 * no memory. */
 	if (ftruncate(own.file, (off_t)file_size(RIG_NCCL_RANKS)) ||
-	    pwrite(own.file, own.cookie, sizeof(own.cookie), 0) != (ssize_t)sizeof(own.cookie)) {
+	    pwrite(own.file, own.cookie, sizeof(own.cookie), 0) !=
+		    (ssize_t)sizeof(own.cookie)) {
 		int error = errno;
 
 		close(own.file);
@@ -135,8 +139,8 @@ void rig_nccl_forget(const ncclUniqueId *id)
 	pthread_mutex_unlock(&lock);
 }
 
-ncclResult_t rig_nccl_map(const ncclUniqueId *id, int nranks, struct rig_nccl_shared **ret,
-			  const char **why)
+ncclResult_t rig_nccl_map(const ncclUniqueId *id, int nranks,
+			  struct rig_nccl_shared **ret, const char **why)
 {
 	struct rig_nccl_shared *shared;
 	int expected = 0, file;
@@ -157,12 +161,15 @@ ncclResult_t rig_nccl_map(const ncclUniqueId *id, int nranks, struct rig_nccl_sh
 		return ncclRemoteError;
 	}
 	*why = "no memory for the communicator";
-	shared = mmap(NULL, file_size(nranks), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	shared = mmap(NULL, file_size(nranks), PROT_READ | PROT_WRITE, MAP_SHARED, file,
+		      0);
 	close(file);
 	if (shared == MAP_FAILED)
 		return ncclSystemError;
-	if (!atomic_compare_exchange_strong(&shared->nranks, &expected, nranks) && expected != nranks) {
-		*why = "mismatch in rank count: another rank has come with another number";
+	if (!atomic_compare_exchange_strong(&shared->nranks, &expected, nranks) &&
+	    expected != nranks) {
+		*why = "mismatch in rank count: another rank has come with another "
+		       "number";
 		munmap(shared, file_size(nranks));
 		return ncclInvalidUsage;
 	}
@@ -170,8 +177,8 @@ ncclResult_t rig_nccl_map(const ncclUniqueId *id, int nranks, struct rig_nccl_sh
 	return ncclSuccess;
 }
 
-static void channel_at(struct rig_nccl_shared *shared, size_t start, int sides, uint32_t depth,
-		       struct rig_nccl_channel *channel)
+static void channel_at(struct rig_nccl_shared *shared, size_t start, int sides,
+		       uint32_t depth, struct rig_nccl_channel *channel)
 {
 	unsigned char *at = (unsigned char *)shared + start;
 
@@ -181,23 +188,28 @@ static void channel_at(struct rig_nccl_shared *shared, size_t start, int sides, 
 	channel->depth = depth;
 }
 
-void rig_nccl_collectives(struct rig_nccl_shared *shared, struct rig_nccl_channel *channel)
+void rig_nccl_collectives(struct rig_nccl_shared *shared,
+			  struct rig_nccl_channel *channel)
 {
-	channel_at(shared, round_up(sizeof(*shared), PAGE), shared->nranks, RIG_NCCL_COLLECTIVES,
-		   channel);
+	channel_at(shared, round_up(sizeof(*shared), PAGE), shared->nranks,
+		   RIG_NCCL_COLLECTIVES, channel);
 }
 
-void rig_nccl_pair(struct rig_nccl_shared *shared, int from, int to, struct rig_nccl_channel *channel)
+void rig_nccl_pair(struct rig_nccl_shared *shared, int from, int to,
+		   struct rig_nccl_channel *channel)
 {
 	size_t number = (size_t)(from * shared->nranks + to);
 
-	channel_at(shared, pairs_start(shared->nranks) + number * channel_size(2, RIG_NCCL_MESSAGES), 2,
-		   RIG_NCCL_MESSAGES, channel);
+	channel_at(shared,
+		   pairs_start(shared->nranks) +
+			   number * channel_size(2, RIG_NCCL_MESSAGES),
+		   2, RIG_NCCL_MESSAGES, channel);
 }
 
 static struct side *side_of(const struct rig_nccl_channel *channel, int side)
 {
-	return (struct side *)(void *)(channel->sides + (size_t)side * side_size(channel->depth));
+	return (struct side *)(void *)(channel->sides +
+				       (size_t)side * side_size(channel->depth));
 }
 
 bool rig_nccl_post(struct rig_nccl_channel *channel, int side, uint64_t number,
@@ -207,8 +219,10 @@ bool rig_nccl_post(struct rig_nccl_channel *channel, int side, uint64_t number,
 
 	if (number - rig_nccl_done(channel) >= channel->depth)
 		return false;
-	atomic_store_explicit(&own->words[number % channel->depth][0], entry.bytes, memory_order_relaxed);
-	atomic_store_explicit(&own->words[number % channel->depth][1], entry.what, memory_order_relaxed);
+	atomic_store_explicit(&own->words[number % channel->depth][0], entry.bytes,
+			      memory_order_relaxed);
+	atomic_store_explicit(&own->words[number % channel->depth][1], entry.what,
+			      memory_order_relaxed);
 	atomic_store_explicit(&own->posted, number + 1, memory_order_release);
 	return true;
 }
@@ -227,8 +241,10 @@ static bool agreed(const struct rig_nccl_channel *channel, uint64_t number)
 		if (i == 0) {
 			bytes = atomic_load_explicit(&words[0], memory_order_relaxed);
 			what = atomic_load_explicit(&words[1], memory_order_relaxed);
-		} else if (atomic_load_explicit(&words[0], memory_order_relaxed) != bytes ||
-			   atomic_load_explicit(&words[1], memory_order_relaxed) != what) {
+		} else if (atomic_load_explicit(&words[0], memory_order_relaxed) !=
+				   bytes ||
+			   atomic_load_explicit(&words[1], memory_order_relaxed) !=
+				   what) {
 			return false;
 		}
 	}
@@ -236,8 +252,9 @@ static bool agreed(const struct rig_nccl_channel *channel, uint64_t number)
 }
 
 /*
- * Whoever asks moves the counter on. If another rank was quicker, the words may be those of a later
- * operation already: then the comparison says nothing, and neither exchange nor answer follows from it.
+ * Whoever asks moves the counter on. If another rank was quicker, the words may be those
+ * of a later operation already: then the comparison says nothing, and neither exchange
+ * nor answer follows from it.
  */
 uint64_t rig_nccl_done(struct rig_nccl_channel *channel)
 {
@@ -245,7 +262,8 @@ uint64_t rig_nccl_done(struct rig_nccl_channel *channel)
 
 	for (;;) {
 		if (agreed(channel, done)) {
-			if (atomic_compare_exchange_strong(channel->done, &done, done + 1))
+			if (atomic_compare_exchange_strong(channel->done, &done,
+							   done + 1))
 				done++;
 		} else {
 			uint64_t again = atomic_load(channel->done);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * The two threads that a communicator has: progress moves operations whose stream has come to them into
- * the log and sleeps on a condition otherwise; service sleeps in poll() on a socket, and looks after the
- * peers if it is to tell their death. Named as the library names its own, if it is asked to.
+ * The two threads that a communicator has: progress moves operations whose stream has
+ * come to them into the log and sleeps on a condition otherwise; service sleeps in poll()
+ * on a socket, and looks after the peers if it is to tell their death. Named as the
+ * library names its own, if it is asked to.
  */
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +33,8 @@ void rig_nccl_drain(struct ncclComm *comm)
 	while ((head = comm->first)) {
 		if (!comm->quiet &&
 		    (!head->after.done(head->after.owner, head->after.number) ||
-		     !rig_nccl_post(&head->lane->channel, head->lane->side, head->number, head->entry)))
+		     !rig_nccl_post(&head->lane->channel, head->lane->side, head->number,
+				    head->entry)))
 			return;
 		comm->first = head->next;
 		if (!comm->first)
@@ -89,7 +91,9 @@ static double patience(void)
 		return -1;
 	seconds = strtod(text, &end);
 	if (*end || !(seconds >= 0)) {
-		fprintf(stderr, "rig: RIG_NCCL_PEER_DEATH=%s is not a number of seconds: say 0 or more\n",
+		fprintf(stderr,
+			"rig: RIG_NCCL_PEER_DEATH=%s is not a number of seconds: say 0 "
+			"or more\n",
 			text);
 		return -1;
 	}
@@ -104,7 +108,8 @@ static int gone(struct ncclComm *comm)
 
 		if (i == comm->rank || peer->state == RIG_NCCL_LEFT)
 			continue;
-		if (peer->state == RIG_NCCL_ABORTED || rig_nccl_started(peer->pid) != peer->started)
+		if (peer->state == RIG_NCCL_ABORTED ||
+		    rig_nccl_started(peer->pid) != peer->started)
 			return i;
 	}
 	return -1;
@@ -130,10 +135,12 @@ static void *rig_nccl_proxy_service(void *argument)
 			since = now();
 		if (now() - since < seconds)
 			continue;
-		rig_nccl_comm_fail(comm,
-				   rig_nccl_fail(ncclRemoteError,
-						 "Connection closed by remote peer rank %d (process %d)",
-						 peer, comm->shared->rank[peer].pid));
+		rig_nccl_comm_fail(
+			comm,
+			rig_nccl_fail(
+				ncclRemoteError,
+				"Connection closed by remote peer rank %d (process %d)",
+				peer, comm->shared->rank[peer].pid));
 		seconds = -1;
 	}
 }
@@ -164,9 +171,10 @@ int rig_nccl_threads_start(struct ncclComm *comm)
 	}
 	error = pthread_create(&comm->progress, NULL, rig_nccl_proxy_progress, comm);
 	if (error) {
-		close(comm->socket[1]);
+		shutdown(comm->socket[1], SHUT_RDWR);
 		pthread_join(comm->service, NULL);
 		close(comm->socket[0]);
+		close(comm->socket[1]);
 		return error;
 	}
 	name_thread(comm->service, "Service", comm->device);
@@ -184,8 +192,11 @@ void rig_nccl_threads_end(struct ncclComm *comm)
 	comm->stop = true;
 	pthread_cond_broadcast(&comm->wake);
 	pthread_mutex_unlock(&comm->lock);
-	close(comm->socket[1]);
+	/* A child made by fork() may still have both ends: close() would tell the thread
+	 * nothing. */
+	shutdown(comm->socket[1], SHUT_RDWR);
 	pthread_join(comm->progress, NULL);
 	pthread_join(comm->service, NULL);
 	close(comm->socket[0]);
+	close(comm->socket[1]);
 }

@@ -20,18 +20,25 @@ static void all_meet(int rank)
 	EXPECT(ncclCommCuDevice(comm, &n) == ncclSuccess && n == rank);
 	for (int i = 0; i < 3000; i++) /* more than the log holds */
 		EXPECT(all_reduce(comm, 100, stream) == ncclSuccess);
-	EXPECT(ncclBroadcast(NULL, NULL, 5, ncclInt8, 1, comm, (cudaStream_t)stream) == ncclSuccess);
-	EXPECT(ncclBcast(NULL, 5, ncclInt8, 1, comm, (cudaStream_t)stream) == ncclSuccess);
-	EXPECT(ncclReduce(NULL, NULL, 5, ncclInt8, ncclMax, 1, comm, (cudaStream_t)stream) ==
+	EXPECT(ncclBroadcast(NULL, NULL, 5, ncclInt8, 1, comm, (cudaStream_t)stream) ==
 	       ncclSuccess);
-	EXPECT(ncclAllGather(NULL, NULL, 5, ncclInt8, comm, (cudaStream_t)stream) == ncclSuccess);
-	EXPECT(ncclReduceScatter(NULL, NULL, 5, ncclInt8, ncclMin, comm, (cudaStream_t)stream) ==
+	EXPECT(ncclBcast(NULL, 5, ncclInt8, 1, comm, (cudaStream_t)stream) ==
 	       ncclSuccess);
-	EXPECT(ncclAlltoAll(NULL, NULL, 5, ncclInt8, comm, (cudaStream_t)stream) == ncclSuccess);
-	EXPECT(ncclGather(NULL, NULL, 5, ncclInt8, 3, comm, (cudaStream_t)stream) == ncclSuccess);
-	EXPECT(ncclScatter(NULL, NULL, 5, ncclInt8, 3, comm, (cudaStream_t)stream) == ncclSuccess);
+	EXPECT(ncclReduce(NULL, NULL, 5, ncclInt8, ncclMax, 1, comm,
+			  (cudaStream_t)stream) == ncclSuccess);
+	EXPECT(ncclAllGather(NULL, NULL, 5, ncclInt8, comm, (cudaStream_t)stream) ==
+	       ncclSuccess);
+	EXPECT(ncclReduceScatter(NULL, NULL, 5, ncclInt8, ncclMin, comm,
+				 (cudaStream_t)stream) == ncclSuccess);
+	EXPECT(ncclAlltoAll(NULL, NULL, 5, ncclInt8, comm, (cudaStream_t)stream) ==
+	       ncclSuccess);
+	EXPECT(ncclGather(NULL, NULL, 5, ncclInt8, 3, comm, (cudaStream_t)stream) ==
+	       ncclSuccess);
+	EXPECT(ncclScatter(NULL, NULL, 5, ncclInt8, 3, comm, (cudaStream_t)stream) ==
+	       ncclSuccess);
 	EXPECT(comes(stream));
-	EXPECT(rig_calls("ncclAllReduce", NULL) == 3000 && rig_calls("collective", "AllReduce") == 3000);
+	EXPECT(rig_calls("ncclAllReduce", NULL) == 3000 &&
+	       rig_calls("collective", "AllReduce") == 3000);
 	EXPECT(ncclCommDestroy(comm) == ncclSuccess);
 	EXPECT(ncclCommCount(comm, &n) == ncclInvalidArgument); /* it is gone */
 	EXPECT(ncclCommDestroy(comm) == ncclInvalidArgument);
@@ -66,7 +73,8 @@ static void test_late(void **state)
 	run(RANKS, late);
 }
 
-/* Rank 1 skips the second: then its third is the second of the others, and their third never ends. */
+/* Rank 1 skips the second: then its third is the second of the others, and their third
+ * never ends. */
 static void skipped(int rank)
 {
 	ncclComm_t comm = join(RANKS, rank);
@@ -90,7 +98,8 @@ static void test_skipped(void **state)
 	run(RANKS, skipped);
 }
 
-/* Another size, another type of another size, another operation: all hang, and what comes after, too. */
+/* Another size, another type of another size, another operation: all hang, and what comes
+ * after, too. */
 static void mismatch(int rank)
 {
 	ncclComm_t comm = join(RANKS, rank);
@@ -112,8 +121,8 @@ static void other_kind(int rank)
 	struct rig_stream *stream = rig_stream_create(0);
 
 	if (rank == 0)
-		EXPECT(ncclAllGather(NULL, NULL, 7, ncclFloat32, comm, (cudaStream_t)stream) ==
-		       ncclSuccess);
+		EXPECT(ncclAllGather(NULL, NULL, 7, ncclFloat32, comm,
+				     (cudaStream_t)stream) == ncclSuccess);
 	else
 		EXPECT(all_reduce(comm, 7, stream) == ncclSuccess);
 	EXPECT(hangs(stream));
@@ -126,8 +135,8 @@ static void other_root(int rank)
 	ncclComm_t comm = join(RANKS, rank);
 	struct rig_stream *stream = rig_stream_create(0);
 
-	EXPECT(ncclBroadcast(NULL, NULL, 7, ncclInt8, rank == 2, comm, (cudaStream_t)stream) ==
-	       ncclSuccess);
+	EXPECT(ncclBroadcast(NULL, NULL, 7, ncclInt8, rank == 2, comm,
+			     (cudaStream_t)stream) == ncclSuccess);
 	EXPECT(hangs(stream));
 	meet(1);
 	EXPECT(ncclCommAbort(comm) == ncclSuccess);
@@ -141,7 +150,8 @@ static void test_mismatch(void **state)
 	run(RANKS, other_root);
 }
 
-/* A rank whose stream hangs in something else is not there for the others until it goes on. */
+/* A rank whose stream hangs in something else is not there for the others until it goes
+ * on. */
 static void stuck_stream(int rank)
 {
 	ncclComm_t comm = join(RANKS, rank);
@@ -184,7 +194,8 @@ static void messages(int rank)
 	EXPECT(ncclGroupEnd() == ncclSuccess);
 	EXPECT(comes(stream));
 	meet(1);
-	/* 0 sends twice to 1, who takes one of them; the others have nothing to do with it. */
+	/* 0 sends twice to 1, who takes one of them; the others have nothing to do with
+	 * it. */
 	if (rank == 0) {
 		EXPECT(send_to(comm, 1, 9, stream) == ncclSuccess);
 		EXPECT(send_to(comm, 1, 9, other) == ncclSuccess);
@@ -196,7 +207,8 @@ static void messages(int rank)
 	}
 	meet(2);
 	if (rank == 1)
-		EXPECT(receive_from(comm, 0, 10, other) == ncclSuccess); /* another size */
+		EXPECT(receive_from(comm, 0, 10, other) ==
+		       ncclSuccess); /* another size */
 	if (rank < 2)
 		EXPECT(hangs(other));
 	meet(3);
@@ -244,21 +256,24 @@ static void group_errors(int rank)
 	       ncclInvalidArgument);
 	EXPECT(strstr(ncclGetLastError(comm), "Broadcast : invalid root 1"));
 	EXPECT(ncclGroupEnd() == ncclSuccess);
-	EXPECT(ncclGroupEnd() == ncclInvalidArgument); /* the outermost tells what went wrong inside */
+	EXPECT(ncclGroupEnd() ==
+	       ncclInvalidArgument); /* the outermost tells what went wrong inside */
 	EXPECT(ncclGroupStart() == ncclSuccess && ncclGroupEnd() == ncclSuccess);
 	EXPECT(all_reduce(comm, 3, stream) == ncclSuccess && comes(stream));
 	EXPECT(ncclAllReduce(NULL, NULL, 3, (ncclDataType_t)77, ncclSum, comm, NULL) ==
 	       ncclInvalidArgument);
-	EXPECT(ncclAllReduce(NULL, NULL, 3, ncclInt8, (ncclRedOp_t)5, comm, NULL) == ncclInvalidArgument);
-	EXPECT(ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat32, ncclScalarHostImmediate, comm) ==
-	       ncclSuccess);
+	EXPECT(ncclAllReduce(NULL, NULL, 3, ncclInt8, (ncclRedOp_t)5, comm, NULL) ==
+	       ncclInvalidArgument);
+	EXPECT(ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat32,
+					ncclScalarHostImmediate, comm) == ncclSuccess);
 	EXPECT(ncclAllReduce(NULL, NULL, 3, ncclFloat32, op, comm, NULL) == ncclSuccess);
 	EXPECT(ncclRedOpDestroy(op, comm) == ncclSuccess &&
 	       ncclRedOpDestroy(op, comm) == ncclInvalidArgument);
 	EXPECT(ncclRedOpDestroy(ncclSum, comm) == ncclInvalidArgument);
 	EXPECT(ncclSend(NULL, 1, ncclInt8, 1, comm, NULL) == ncclInvalidArgument);
 	EXPECT(all_reduce(NULL, 3, stream) == ncclInvalidArgument);
-	EXPECT(ncclCommDestroy(comm) == ncclSuccess && ncclCommDestroy(NULL) == ncclSuccess);
+	EXPECT(ncclCommDestroy(comm) == ncclSuccess &&
+	       ncclCommDestroy(NULL) == ncclSuccess);
 }
 
 static void test_group_errors(void **state)
@@ -274,11 +289,14 @@ static void on_cue(int rank)
 	ncclComm_t comm = join(1, rank);
 	ncclResult_t error;
 
-	EXPECT(rig_rule("on ncclCommGetAsyncError cue=now count=1: error=2 text=\"link down\"") == 0);
-	EXPECT(ncclCommGetAsyncError(comm, &error) == ncclSuccess && error == ncclSuccess);
+	EXPECT(rig_rule("on ncclCommGetAsyncError cue=now count=1: error=2 text=\"link "
+			"down\"") == 0);
+	EXPECT(ncclCommGetAsyncError(comm, &error) == ncclSuccess &&
+	       error == ncclSuccess);
 	rig_cue("now");
 	for (int i = 0; i < 2; i++) /* it stays */
-		EXPECT(ncclCommGetAsyncError(comm, &error) == ncclSuccess && error == ncclSystemError);
+		EXPECT(ncclCommGetAsyncError(comm, &error) == ncclSuccess &&
+		       error == ncclSystemError);
 	EXPECT(!strcmp(ncclGetLastError(comm), "link down"));
 	EXPECT(!strcmp(ncclGetErrorString(error),
 		       "unhandled system error (run with NCCL_DEBUG=INFO for details)"));
@@ -302,6 +320,8 @@ static void broken_device(int rank)
 	EXPECT(ncclCommAbort(comm) == ncclSuccess);
 }
 
+/* A child can use nothing of it, and does not hinder the parent: loaders of data are such
+ * children. */
 static void after_fork(int rank)
 {
 	ncclComm_t comm = join(1, rank);
@@ -312,10 +332,13 @@ static void after_fork(int rank)
 		EXPECT(all_reduce(comm, 3, NULL) == ncclUnhandledCudaError);
 		EXPECT(ncclCommAbort(comm) == ncclUnhandledCudaError);
 		EXPECT(ncclGetVersion(&status) == ncclSuccess);
+		while (!stage->flag)
+			nap(1);
 		_exit(0);
 	}
-	EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
 	EXPECT(ncclCommDestroy(comm) == ncclSuccess);
+	stage->flag = 1;
+	EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
 static void test_errors(void **state)
@@ -344,7 +367,8 @@ static void test_words(void **state)
 		assert_int_equal(ncclGetVersion(&code), ncclSuccess);
 		assert_int_equal(code, cases[i].code);
 		assert_string_equal(ncclGetErrorString(ncclInvalidUsage), cases[i].usage);
-		assert_string_equal(ncclGetErrorString((ncclResult_t)99), "unknown result code");
+		assert_string_equal(ncclGetErrorString((ncclResult_t)99),
+				    "unknown result code");
 	}
 	setenv("RIG_NCCL_VERSION", "2.x", 1);
 	assert_int_equal(ncclGetVersion(&code), ncclSystemError);
@@ -358,16 +382,23 @@ static void memory(int rank)
 	void *address = NULL, *handle = NULL;
 	ncclWindow_t window = (ncclWindow_t)&handle;
 
-	EXPECT(ncclMemAlloc(&address, 1 << 20) == ncclSuccess && rig_owner((uintptr_t)address) == rank);
-	EXPECT(ncclCommRegister(comm, address, 1 << 20, &handle) == ncclSuccess && handle);
+	EXPECT(ncclMemAlloc(&address, 1 << 20) == ncclSuccess &&
+	       rig_owner((uintptr_t)address) == rank);
+	EXPECT(ncclCommRegister(comm, address, 1 << 20, &handle) == ncclSuccess &&
+	       handle);
 	EXPECT(ncclCommDeregister(comm, handle) == ncclSuccess);
-	EXPECT(ncclCommWindowRegister(comm, address, 1 << 20, &window, 0) == ncclSuccess && !window);
+	EXPECT(ncclCommWindowRegister(comm, address, 1 << 20, &window, 0) ==
+		       ncclSuccess &&
+	       !window);
 	EXPECT(ncclCommWindowDeregister(comm, window) == ncclSuccess);
 	EXPECT(ncclDevCommCreate(comm, NULL, NULL) == ncclInvalidUsage);
-	EXPECT(ncclMemFree(address) == ncclSuccess && ncclMemFree(address) == ncclUnhandledCudaError);
+	EXPECT(ncclMemFree(address) == ncclSuccess &&
+	       ncclMemFree(address) == ncclUnhandledCudaError);
 	EXPECT(ncclMemAlloc(&address, 1ull << 50) == ncclUnhandledCudaError);
-	EXPECT(ncclCommSuspend(comm, 1) == ncclSuccess && all_reduce(comm, 3, NULL) == ncclInvalidUsage);
-	EXPECT(ncclCommResume(comm) == ncclSuccess && all_reduce(comm, 3, NULL) == ncclSuccess);
+	EXPECT(ncclCommSuspend(comm, 1) == ncclSuccess &&
+	       all_reduce(comm, 3, NULL) == ncclInvalidUsage);
+	EXPECT(ncclCommResume(comm) == ncclSuccess &&
+	       all_reduce(comm, 3, NULL) == ncclSuccess);
 	EXPECT(ncclCommDestroy(comm) == ncclSuccess);
 }
 
@@ -380,13 +411,19 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_meet),        cmocka_unit_test(test_late),
-		cmocka_unit_test(test_skipped),         cmocka_unit_test(test_mismatch),
-		cmocka_unit_test(test_stuck_stream),    cmocka_unit_test(test_messages),
-		cmocka_unit_test(test_both_send_first), cmocka_unit_test(test_group_errors),
-		cmocka_unit_test(test_errors),          cmocka_unit_test(test_words),
+		cmocka_unit_test(test_all_meet),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_skipped),
+		cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_stuck_stream),
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_both_send_first),
+		cmocka_unit_test(test_group_errors),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_memory),
 	};
 
-	return make_stage() ? cmocka_run_group_tests_name("test_nccl", tests, NULL, NULL) : 1;
+	return make_stage() ? cmocka_run_group_tests_name("test_nccl", tests, NULL, NULL)
+			    : 1;
 }

@@ -45,7 +45,8 @@ static void killed(int rank)
 	EXPECT(comes(stream));
 }
 
-/* Rank 3 is killed: the others hang, or get an error if that is asked for; and no file stays. */
+/* Rank 3 is killed: the others hang, or get an error if that is asked for; and no file
+ * stays. */
 static void test_killed(void **state)
 {
 	int before = entries("/dev/shm");
@@ -91,7 +92,8 @@ static void aborted(int rank)
 	struct rig_stream *stream = rig_stream_create(0);
 
 	if (rank == 1)
-		EXPECT(ncclCommAbort(comm) == ncclSuccess && ncclCommAbort(comm) == ncclInvalidArgument);
+		EXPECT(ncclCommAbort(comm) == ncclSuccess &&
+		       ncclCommAbort(comm) == ncclInvalidArgument);
 	meet(1);
 	if (rank == 1)
 		return;
@@ -118,13 +120,15 @@ static void revoked(int rank)
 
 	if (rank != 2)
 		EXPECT(all_reduce(comm, 7, stream) == ncclSuccess && hangs(stream));
-	EXPECT(ncclCommRevoke(comm, 0) == ncclSuccess && ncclCommRevoke(comm, 0) == ncclInvalidArgument);
+	EXPECT(ncclCommRevoke(comm, 0) == ncclSuccess &&
+	       ncclCommRevoke(comm, 0) == ncclInvalidArgument);
 	EXPECT(comes(stream));
 	EXPECT(all_reduce(comm, 7, stream) == ncclInvalidUsage);
 	if (rank != 2) {
 		EXPECT(ncclCommShrink(comm, &out, 1, &smaller, NULL, 0) == ncclSuccess);
 		EXPECT(ncclCommCount(smaller, &n) == ncclSuccess && n == 3);
-		EXPECT(ncclCommUserRank(smaller, &n) == ncclSuccess && n == (rank == 3 ? 2 : rank));
+		EXPECT(ncclCommUserRank(smaller, &n) == ncclSuccess &&
+		       n == (rank == 3 ? 2 : rank));
 		EXPECT(all_reduce(smaller, 7, stream) == ncclSuccess && comes(stream));
 		EXPECT(ncclCommDestroy(smaller) == ncclSuccess);
 	}
@@ -165,7 +169,8 @@ static void split(int rank)
 		EXPECT(ncclCommSplit(comm, 0, rank, &again, NULL) == ncclSuccess);
 		EXPECT(ncclCommDestroy(again) == ncclSuccess);
 	}
-	EXPECT(ncclCommDestroy(half) == ncclSuccess && ncclCommDestroy(comm) == ncclSuccess);
+	EXPECT(ncclCommDestroy(half) == ncclSuccess &&
+	       ncclCommDestroy(comm) == ncclSuccess);
 }
 
 static void test_split(void **state)
@@ -189,7 +194,8 @@ static void grow(int rank)
 			stage->id = id;
 			stage->flag = 1;
 		}
-		EXPECT(ncclCommGrow(comm, 4, rank == 1 ? &id : NULL, -1, &bigger, NULL) == ncclSuccess);
+		EXPECT(ncclCommGrow(comm, 4, rank == 1 ? &id : NULL, -1, &bigger, NULL) ==
+		       ncclSuccess);
 		EXPECT(ncclCommDestroy(comm) == ncclSuccess);
 	} else {
 		while (!stage->flag)
@@ -213,7 +219,8 @@ static void one_process(int rank)
 	struct rig_stream *stream = rig_stream_create(0);
 	ncclComm_t comms[RANKS];
 
-	EXPECT(ncclCommInitAll(comms, RANKS, NULL) == ncclSuccess && rig_device() == rank);
+	EXPECT(ncclCommInitAll(comms, RANKS, NULL) == ncclSuccess &&
+	       rig_device() == rank);
 	EXPECT(all_reduce(comms[0], 3, stream) == ncclSuccess && hangs(stream));
 	EXPECT(ncclGroupStart() == ncclSuccess);
 	for (int i = 1; i < RANKS; i++)
@@ -237,7 +244,8 @@ static void same_device(int rank)
 	ncclComm_t comm = NULL;
 
 	EXPECT(rig_set_device(0));
-	EXPECT(ncclCommInitRank(&comm, 2, id_of_stage(rank), rank) == ncclInvalidUsage && comm == NULL);
+	EXPECT(ncclCommInitRank(&comm, 2, id_of_stage(rank), rank) == ncclInvalidUsage &&
+	       comm == NULL);
 	EXPECT(strstr(ncclGetLastError(NULL), "Duplicate GPU detected"));
 	setenv("CUDA_VISIBLE_DEVICES", rank ? "5" : "3", 1); /* each one its own */
 	meet_all(2);
@@ -268,11 +276,13 @@ static void wrong_init(int rank)
 	EXPECT(ncclCommInitRank(&comm, 2, id, 2) == ncclInvalidArgument);
 	EXPECT(ncclCommInitRank(&comm, 65, id, 2) == ncclSystemError);
 	EXPECT(ncclCommInitRankConfig(&comm, 1, id, 0, &config) == ncclInvalidArgument);
-	EXPECT(rig_rule("on ncclCommInitRank nth=1: error=2 text=\"no route to host\"") == 0);
+	EXPECT(rig_rule("on ncclCommInitRank nth=1: error=2 text=\"no route to host\"") ==
+	       0);
 	EXPECT(ncclCommInitRank(&comm, 1, id, 0) == ncclSystemError);
 	EXPECT(!strcmp(ncclGetLastError(NULL), "no route to host"));
 	EXPECT(ncclCommInitRank(&comm, 1, id, 0) == ncclSuccess);
-	EXPECT(ncclCommInitRank(&comm, 1, id, 0) == ncclRemoteError); /* an id is for one communicator */
+	EXPECT(ncclCommInitRank(&comm, 1, id, 0) ==
+	       ncclRemoteError); /* an id is for one communicator */
 }
 
 static void test_wrong_init(void **state)
@@ -281,28 +291,35 @@ static void test_wrong_init(void **state)
 	run(1, wrong_init);
 }
 
-/* Without a second rank init goes on for ever; a handle that does not block can be asked and aborted. */
+/* Without a second rank init goes on for ever; a handle that does not block can be asked
+ * and aborted. */
 static void alone(int rank)
 {
-	ncclConfig_t config = {.size = sizeof(config), .magic = RIG_NCCL_CONFIG_MAGIC, .blocking = 0};
+	ncclConfig_t config = {
+		.size = sizeof(config), .magic = RIG_NCCL_CONFIG_MAGIC, .blocking = 0};
 	ncclComm_t comm = NULL;
 	ncclResult_t error;
 
-	EXPECT(ncclCommInitRankConfig(&comm, 2, id_of_stage(rank), 0, &config) == ncclInProgress && comm);
+	EXPECT(ncclCommInitRankConfig(&comm, 2, id_of_stage(rank), 0, &config) ==
+		       ncclInProgress &&
+	       comm);
 	nap(100);
-	EXPECT(ncclCommGetAsyncError(comm, &error) == ncclSuccess && error == ncclInProgress);
+	EXPECT(ncclCommGetAsyncError(comm, &error) == ncclSuccess &&
+	       error == ncclInProgress);
 	EXPECT(all_reduce(comm, 3, NULL) == ncclInvalidArgument);
 	EXPECT(ncclCommAbort(comm) == ncclSuccess);
 }
 
 static void does_not_block(int rank)
 {
-	ncclConfig_t config = {.size = sizeof(config), .magic = RIG_NCCL_CONFIG_MAGIC, .blocking = 0};
+	ncclConfig_t config = {
+		.size = sizeof(config), .magic = RIG_NCCL_CONFIG_MAGIC, .blocking = 0};
 	struct rig_stream *stream = rig_stream_create(0);
 	ncclComm_t comm = NULL, half = NULL;
 	ncclResult_t error = ncclInProgress;
 
-	EXPECT(ncclCommInitRankConfig(&comm, RANKS, id_of_stage(rank), rank, &config) == ncclInProgress);
+	EXPECT(ncclCommInitRankConfig(&comm, RANKS, id_of_stage(rank), rank, &config) ==
+	       ncclInProgress);
 	while (error == ncclInProgress)
 		EXPECT(ncclCommGetAsyncError(comm, &error) == ncclSuccess);
 	EXPECT(error == ncclSuccess);
@@ -312,7 +329,8 @@ static void does_not_block(int rank)
 		EXPECT(ncclCommGetAsyncError(half, &error) == ncclSuccess);
 	EXPECT(all_reduce(half, 3, stream) == ncclSuccess && comes(stream));
 	EXPECT(ncclCommFinalize(half) == ncclInProgress);
-	EXPECT(ncclCommGetAsyncError(half, &error) == ncclSuccess && error == ncclSuccess);
+	EXPECT(ncclCommGetAsyncError(half, &error) == ncclSuccess &&
+	       error == ncclSuccess);
 	EXPECT(ncclCommDestroy(half) == ncclSuccess);
 	EXPECT(ncclCommAbort(comm) == ncclSuccess);
 }
@@ -334,5 +352,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_init),  cmocka_unit_test(test_does_not_block),
 	};
 
-	return make_stage() ? cmocka_run_group_tests_name("test_nccl_comm", tests, NULL, NULL) : 1;
+	return make_stage()
+		       ? cmocka_run_group_tests_name("test_nccl_comm", tests, NULL, NULL)
+		       : 1;
 }

@@ -18,8 +18,8 @@ void expect(bool holds, const char *what, const char *file, int line)
 {
 	if (holds)
 		return;
-	fprintf(stderr, "%s:%d: rank %s: not so: %s (last error: %s)\n", file, line, getenv("RANK"), what,
-		ncclGetLastError(NULL));
+	fprintf(stderr, "%s:%d: rank %s: not so: %s (last error: %s)\n", file, line,
+		getenv("RANK"), what, ncclGetLastError(NULL));
 	_exit(1);
 }
 
@@ -83,7 +83,8 @@ void run(int ranks, void (*body)(int rank))
 		int status;
 
 		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && stage->flag == KILLED)
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+		    stage->flag == KILLED)
 			continue;
 		if (!WIFEXITED(status) || WEXITSTATUS(status))
 			fail_msg("rank %d ended with status 0x%x", i, (unsigned)status);
@@ -112,7 +113,8 @@ ncclComm_t join(int ranks, int rank)
 
 ncclResult_t all_reduce(ncclComm_t comm, size_t count, struct rig_stream *stream)
 {
-	return ncclAllReduce(NULL, NULL, count, ncclFloat32, ncclSum, comm, (cudaStream_t)stream);
+	return ncclAllReduce(NULL, NULL, count, ncclFloat32, ncclSum, comm,
+			     (cudaStream_t)stream);
 }
 
 ncclResult_t send_to(ncclComm_t comm, int peer, size_t count, struct rig_stream *stream)
@@ -120,7 +122,8 @@ ncclResult_t send_to(ncclComm_t comm, int peer, size_t count, struct rig_stream 
 	return ncclSend(NULL, count, ncclFloat32, peer, comm, (cudaStream_t)stream);
 }
 
-ncclResult_t receive_from(ncclComm_t comm, int peer, size_t count, struct rig_stream *stream)
+ncclResult_t receive_from(ncclComm_t comm, int peer, size_t count,
+			  struct rig_stream *stream)
 {
 	return ncclRecv(NULL, count, ncclFloat32, peer, comm, (cudaStream_t)stream);
 }
@@ -140,6 +143,7 @@ int entries(const char *path)
 
 bool make_stage(void)
 {
-	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return stage != MAP_FAILED;
 }

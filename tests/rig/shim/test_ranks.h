@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tests of the played NCCL run in real processes: a test is a function that every rank runs in one of its
- * own. What a rank may see of another goes over `stage`; a wrong answer ends the rank with a line on
- * stderr, and the test with it.
+ * Tests of the played NCCL run in real processes: a test is a function that every rank
+ * runs in one of its own. What a rank may see of another goes over `stage`; a wrong
+ * answer ends the rank with a line on stderr, and the test with it.
  */
 #ifndef RIG_TEST_RANKS_H
 #define RIG_TEST_RANKS_H
@@ -41,11 +41,12 @@ void run(int ranks, void (*body)(int rank));
 bool make_stage(void);
 
 void nap(long ms);
-/* Waits until so many have arrived, all runs of meet_all() together; meet(): all ranks, for the TURN-th
- * time. */
+/* Waits until so many have arrived, all runs of meet_all() together; meet(): all ranks,
+ * for the TURN-th time. */
 void meet_all(int arrivals);
 void meet(int turn);
-/* Done within a time that is long for a computer; not done after a while that is long for the played one.
+/* Done within a time that is long for a computer; not done after a while that is long for
+ * the played one.
  */
 bool comes(struct rig_stream *stream);
 bool hangs(struct rig_stream *stream);
@@ -57,6 +58,7 @@ ncclUniqueId id_of_stage(int rank);
 ncclComm_t join(int ranks, int rank);
 ncclResult_t all_reduce(ncclComm_t comm, size_t count, struct rig_stream *stream);
 ncclResult_t send_to(ncclComm_t comm, int peer, size_t count, struct rig_stream *stream);
-ncclResult_t receive_from(ncclComm_t comm, int peer, size_t count, struct rig_stream *stream);
+ncclResult_t receive_from(ncclComm_t comm, int peer, size_t count,
+			  struct rig_stream *stream);
 
 #endif
