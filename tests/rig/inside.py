@@ -178,8 +178,9 @@ def lacks(reason):
 
 
 def record(frame, **facts):
-    """Writes the truth; see truth.record."""
-    facts.setdefault("torch", torch_facts())
+    """Writes the truth; see truth.record. Who cannot ask torch any more gives torch=..."""
+    if "torch" not in facts:
+        facts["torch"] = torch_facts()
     truth.record(frame, **facts)
 
 
