@@ -328,8 +328,10 @@ class Aliases:
         """A name that a tool calls merely the nearest is none, unless gdb passes it off as one."""
         if "signal" in (reference.kind, frame.kind):
             return reference.kind == "signal"
-        wanted = self.of(reference.name)
-        return wanted == self.of(frame.name) or (wanted is None and bool(frame.nearest))
+        wanted, got = self.of(reference.name), self.of(frame.name)
+        # gdb prints some names of C as if they were Ada's: uv.io_poll for uv__io_poll.
+        same = wanted == got or (got and wanted == got.replace(".", "__"))
+        return bool(same or (wanted is None and frame.nearest))
 
 
 def judge_native(shown, reference, aliases):

@@ -41,8 +41,8 @@ import peers_install  # noqa: E402
 # ---- the table of tools ----
 
 # command: what is measured. counted: what is run to count and judge (None: the same). In both,
-# CORE, EXECUTABLE and HELPER are replaced. shows: what the tool claims to show; nothing else is
-# held against it. python_only: it refuses cores of other programs. notes: what to know of it.
+# CORE, EXECUTABLE, HELPER and DEBUG are replaced. shows: what the tool claims to show; nothing else
+# is held against it. python_only: it refuses cores of other programs. notes: what to know of it.
 Tool = collections.namedtuple(
     "Tool", "name program package command counted parse shows python_only notes"
 )
@@ -118,7 +118,10 @@ TOOLS = (
         "gdb py-bt",
         "gdb",
         "gdb",
-        (*GDB, "-ex", "source HELPER", "-ex", "thread apply all py-bt", "EXECUTABLE", "CORE"),
+        (
+            *(*GDB, "-iex", "set debug-file-directory DEBUG", "-ex", "source HELPER"),
+            *("-ex", "thread apply all py-bt", "EXECUTABLE", "CORE"),
+        ),
         None,
         outputs.of_gdb_py_bt,
         {"python"},
@@ -127,10 +130,10 @@ TOOLS = (
             "CPython's own helper for gdb (HELPER: pythonX.Y-gdb.py), which must be that of the"
             " core's minor version, and needs the interpreter's debug information. Its stacks are"
             " apart from those of bt.",
-            "The helper of 3.8 takes a step back in the table of lines for one of 256 lines more:"
-            " such a line is wrong.",
+            "That of 3.8 takes a step back in the table of lines for one of 256 lines more:"
+            " the lines of calls that are written over several lines can be wrong.",
             "Debian's interpreters have both in pythonX.Y-dbg, of exactly the same build;"
-            " peers.py --install unpacks that into .cache/peers/debug if the mirror has it.",
+            " peers.py --install unpacks it into .cache/peers/debug (DEBUG) if the mirror has it.",
         ),
     ),
     Tool(
@@ -228,8 +231,9 @@ def tools_present(corescan):
 
 
 def filled(words, present, core):
-    """The command with CORE, EXECUTABLE and HELPER replaced."""
-    values = {"CORE": str(core.path), "EXECUTABLE": core.executable}
+    """The command with its words in capitals replaced."""
+    debug = f"/usr/lib/debug:{peers_install.CACHE / 'debug/usr/lib/debug'}"
+    values = {"CORE": str(core.path), "EXECUTABLE": core.executable, "DEBUG": debug}
     if any("HELPER" in word for word in words):
         helper = peers_install.helper_of(core.executable)
         if helper is None:
@@ -284,7 +288,7 @@ def last_line(run):
 
 
 def first_run(watch, present, core, limit):
-    """(what it shows, None), or (None, why there is nothing)."""
+    """(what it shows or None, what is to be said of it or None)."""
     tool = present.tool
     try:
         command = filled(tool.counted or tool.command, present, core)
@@ -294,10 +298,11 @@ def first_run(watch, present, core, limit):
     if run.status is None:
         return None, f"not done in {limit} s"
     try:
-        return tool.parse(run.out), None
+        shown = tool.parse(run.out)
     except (outputs.Unreadable, ValueError, KeyError) as why:
         said = f": {last_line(run)}" if run.status else f": {why}"
         return None, f"exit status {run.status}{said}"
+    return shown, f"exit status {run.status}: {last_line(run)}" if run.status else None
 
 
 def environment():
@@ -328,11 +333,13 @@ def over_core(core, presents, watch, args):
     for present in presents:
         if present.tool.python_only and not core.python:
             continue
-        shown, failed = first_run(watch, present, core, args.limit)
-        if failed:
-            rows[present.tool.name] = {"failed": failed}
-        else:
-            rows[present.tool.name] = judged(present.tool, shown, core, reference, aliases)
+        shown, said = first_run(watch, present, core, args.limit)
+        if shown is None:
+            rows[present.tool.name] = {"failed": said}
+            continue
+        rows[present.tool.name] = judged(present.tool, shown, core, reference, aliases)
+        if said:
+            notes.append(f"{present.tool.name}: {said}")
     ran = [p for p in presents if "failed" not in rows.get(p.tool.name, {"failed": ""})]
     figures = {p.tool.name: [] for p in ran}
     for _ in range(args.runs):
@@ -507,7 +514,7 @@ def as_markdown(result):
 
 
 HEADINGS = {
-    "failures": "**What failed**",
+    "failures": "**What failed, in whole or in part**",
     "left out": "**What was left out**",
     "commands": "**The commands** (what is counted is another run, where two are given)",
     "notes": "**What to know of each tool**",
