@@ -33,7 +33,12 @@ def analyse(corescan, core):
     )
     seconds = time.monotonic() - begin
     try:
-        return json.loads(run.stdout), run.returncode, seconds
+        report = json.loads(run.stdout)
+        report["threads"], report["process"]
+        return report, run.returncode, seconds
+    except KeyError:
+        said = "; ".join(d.get("text") or "" for d in report.get("diagnostics") or [])
+        raise ValueError(f"corescan ended with {run.returncode}: {said}") from None
     except ValueError:
         said = run.stderr.decode("utf-8", "replace").strip()[-300:]
         raise ValueError(
@@ -70,6 +75,9 @@ def names_of(frame):
 
 
 def frame_matches(pattern, frame):
+    if frame.get("unqualified"):  # before Python 3.11 code has no qualified name
+        file, colon, name = pattern.rpartition(":")
+        pattern = file + colon + name.rpartition(".")[2]
     return any(pattern_matches(pattern, name) for name in names_of(frame))
 
 
@@ -97,6 +105,15 @@ def stack_text(frames, most=14):
 
 def frames_of(thread):
     return compare.unfold(thread.get("frames") or [])
+
+
+def mark_unqualified(report):
+    version = ((report.get("runtime") or {}).get("python") or {}).get("version") or ""
+    if re.match(r"3\.([0-9]|10)\.", version):
+        for thread in report["threads"]:
+            for frame in thread.get("frames") or []:
+                if frame["kind"] == "python":
+                    frame["unqualified"] = True
 
 
 # Python's stacks
@@ -303,6 +320,7 @@ def check(played, scenario, kind, corescan, keep_report=None):
     except ValueError as problem:
         problems.append(str(problem))
         return Checked(played.rank, 0, 0, 0, problems, [], 0.0, *sizes)
+    mark_unqualified(report)
     if status not in (0, 1):
         problems.append(f"corescan's exit status is {status}")
     pid = (report.get("process") or {}).get("pid")

@@ -304,6 +304,17 @@ def test_patterns_must_come_in_order(patterns, missing):
     assert check.missing_of(patterns, STACK) == missing
 
 
+def test_qualified_names_of_old_pythons():
+    for version, missing in (("3.8.18", None), ("3.10.2", None), ("3.13.0", "*.py:Model.forward")):
+        report = {
+            "runtime": {"python": {"version": version}},
+            "threads": [{"frames": [frame("forward", "python", file="/x/train.py")]}],
+        }
+        check.mark_unqualified(report)
+        found = check.missing_of(["*.py:Model.forward"], report["threads"][0]["frames"])
+        assert found == missing
+
+
 def test_counts_of_threads():
     report = {"threads": [{"role": "gloo", "frames": []}] * 3}
     for wanted, right in (
@@ -364,6 +375,13 @@ def test_the_words_of_an_exception(tmp_path):
     assert result.right, problems_of(result)
     wrong = play(tmp_path, RAISES.replace("no .* here", "no oranges"))
     assert any("never said" in p for p in problems_of(wrong))
+
+
+def test_a_core_that_says_nothing_is_told_of(tmp_path):
+    for content in (b"", b"not a core", b"\x7fELF" + bytes(60)):
+        (tmp_path / "core").write_bytes(content)
+        with pytest.raises(ValueError, match="corescan ended with 3: .*core"):
+            check.analyse(CORESCAN, tmp_path / "core")
 
 
 def test_a_rank_without_a_core(tmp_path):
