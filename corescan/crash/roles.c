@@ -33,7 +33,9 @@ static const struct role roles[] = {
 	{"ncclIbAsyncThreadMain", "nccl-ib-events"},
 	{"ncclAsyncThreadMain", "nccl-init"},
 	/* c10d's stores and other backends */
-	{"*c10d::detail::TCPStoreMasterDaemon::run", "tcpstore"},
+	/* Up to 2.0 these are in an unnamed namespace. */
+	{"*TCPStoreMasterDaemon::run", "tcpstore"},
+	{"*TCPStoreWorkerDaemon::run", "tcpstore"},
 	{"*c10d::detail::LibUVStoreDaemon::run", "tcpstore"},
 	{"*c10d::detail::BackgroundThread", "tcpstore"},
 	{"*c10d::detail::UvTcpServer", "tcpstore"},

@@ -95,6 +95,7 @@ static void roles_come_from_functions(void **state)
 	static const struct pair cases[] = {
 		{"gomp_thread_start", "openmp-worker"},
 		{"c10d::ProcessGroupNCCL::ncclCommWatchdog()", "nccl-watchdog"},
+		{"c10d::detail::(anonymous namespace)::TCPStoreMasterDaemon::run()", "tcpstore"},
 		{"c10d::ProcessGroupNCCL::HeartbeatMonitor::runLoop()", "nccl-heartbeat"},
 		{"c10d::ProcessGroupNCCL::heartbeatMonitor()", "nccl-heartbeat"},
 		{"torch::autograd::Engine::thread_main(std::shared_ptr<x> const&)",
