@@ -9,8 +9,8 @@
 RIG_EXPORT cuda_error cudaGetDeviceCount(int *count);
 RIG_EXPORT cuda_error cudaGetDevice(int *device);
 RIG_EXPORT cuda_error cudaSetDevice(int device);
-RIG_EXPORT cuda_error cudaGetDeviceProperties(void *ret, int device);
-RIG_EXPORT cuda_error cudaGetDeviceProperties_v2(void *ret, int device);
+RIG_EXPORT cuda_error cudaGetDeviceProperties(cuda_properties *ret, int device);
+RIG_EXPORT cuda_error cudaGetDeviceProperties_v2(cuda_properties *ret, int device);
 RIG_EXPORT cuda_error cudaDeviceGetAttribute(int *value, cuda_enum attribute, int device);
 RIG_EXPORT cuda_error cudaDeviceGetPCIBusId(char *text, int length, int device);
 RIG_EXPORT cuda_error cudaDeviceGetByPCIBusId(int *device, const char *text);

@@ -62,13 +62,13 @@ static int properties(const char *call, void *properties, int device,
 }
 
 /* The same name has meant another structure since CUDA 13. */
-cuda_error cudaGetDeviceProperties(void *ret, int device)
+cuda_error cudaGetDeviceProperties(cuda_properties *ret, int device)
 {
 	return properties(__func__, ret, device,
 			  rig_cuda_version() >= 13000 ? PROPERTIES_13 : PROPERTIES_11);
 }
 
-cuda_error cudaGetDeviceProperties_v2(void *ret, int device)
+cuda_error cudaGetDeviceProperties_v2(cuda_properties *ret, int device)
 {
 	return properties("cudaGetDeviceProperties", ret, device, PROPERTIES_12);
 }
