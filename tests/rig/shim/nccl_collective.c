@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The operations: checked as the library checks them, and handed to the group. */
 #include "nccl_comm.h"
 

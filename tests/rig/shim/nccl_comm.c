@@ -1,4 +1,8 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a rank keeps of a communicator, from its first moment to its end; who waits for whom is
+ * in nccl_job.c and nccl_group.c.
+ */
 #include "nccl_comm.h"
 
 #include <stdlib.h>

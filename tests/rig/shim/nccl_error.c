@@ -1,4 +1,8 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the library says of versions and errors, and what every entry point begins with: rules,
+ * and that nothing works in a child made by fork().
+ */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

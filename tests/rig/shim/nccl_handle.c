@@ -1,5 +1,8 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-/* What is asked of a communicator, and its end. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is asked of a communicator, and the ways it ends: finalized, destroyed, aborted, revoked,
+ * suspended.
+ */
 #include "nccl_comm.h"
 
 static ncclResult_t begin(struct ncclComm *comm, const char *call)

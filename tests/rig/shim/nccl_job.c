@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What needs other ranks before it is over: a new communicator, alone or out of another
  * one. All jobs of a group go on together, one look at each in turn, for ranks of one

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Memory, its registration, and what builds on it. Symmetric memory and one-sided
  * operations are what the library has on some machines only; the played one answers as it

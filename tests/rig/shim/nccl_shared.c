@@ -1,4 +1,8 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The file that the ranks share: how it is found by the id, what lies where in it, and when an
+ * operation is done.
+ */
 #include "nccl_shared.h"
 
 #include <errno.h>

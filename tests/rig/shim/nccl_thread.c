@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The two threads that a communicator has: progress moves operations whose stream has
  * come to them into the log and sleeps on a condition otherwise; service sleeps in poll()

@@ -1,5 +1,8 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-/* The operations of the played NCCL, and its errors. */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The operations of the played NCCL between real processes, and its errors: those on cue, of the
+ * device, after fork(); and its words.
+ */
 #include "test_ranks.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How communicators of the played NCCL begin and end. */
 #include "test_ranks.h"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs the ranks of a test in processes of their own, and what these use to meet and to wait. */
 #include "test_ranks.h"
 
 #include <dirent.h>
