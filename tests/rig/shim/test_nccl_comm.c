@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How communicators of the played NCCL begin and end. */
+/* How communicators of the played NCCL begin and end: init, split, shrink, grow, abort, death. */
 #include "test_ranks.h"
 
 #include <signal.h>
