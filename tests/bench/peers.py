@@ -429,8 +429,8 @@ def cells(name, row):
     times = [f"{wall:.3f}", f"{cpu:.3f}", f"{rss / 1024:.0f}"] if rss else ["too long", "-", "-"]
     python = share(row["python_equal"], row["python_total"])
     if row["python_total"] is not None:
-        same = row["python_equal"] == row["python_total"] and not row["python_invented"]
-        python += " right" if same else " WRONG"
+        fields = (row[f"python_{name}"] for name in outputs.Judged._fields)
+        python += " right" if outputs.right(outputs.Judged(*fields)) else " WRONG"
     merged = "-" if row["merged"] is None else "{}/{}".format(*row["merged"])
     merged += {None: "", True: " right", False: " WRONG"}[row["woven"]]
     inlined = "-" if row["inline"] is None else str(row["inline"])

@@ -97,6 +97,7 @@ def test_a_wrong_truth_is_called_wrong(shown, core, name):
     truth["threads"][0]["frames"].pop()
     verdict = outputs.judge_python(found, truth)
     assert verdict.equal == verdict.total and verdict.invented == 1
+    assert not outputs.right(verdict)
 
 
 def wrong_line(truth):
@@ -150,9 +151,10 @@ def test_native_frames_that_gdb_does_not_have_are_not_its(shown, reference):
     found = copy.deepcopy(read(shown, "eu-stack"))
     total = outputs.judge_native(found, frames, aliases).equal
     tid, stack = next((t, f) for t, f in found.threads.items() if len(f) > 5)
-    stack[3] = stack[3]._replace(name="another")
+    stack[4] = stack[4]._replace(name="another")
+    stack[3] = stack[3]._replace(pc=stack[3].pc + 1)
     del stack[1]
-    assert outputs.judge_native(found, frames, aliases) == outputs.Judged(total - 2, total, 1)
+    assert outputs.judge_native(found, frames, aliases) == outputs.Judged(total - 3, total, 2)
     del found.threads[tid]
     assert outputs.judge_native(found, frames, aliases).equal < total - 5
 
