@@ -259,7 +259,12 @@ def by_gcore(ranks, scenario, limit):
         if scenarios.leaves_core(scenario, rank.number):
             pid, place = rank.subject(scenario.of)
             path = place / "core.gdb"
-            run = cores.run_gdb("-iex", "set auto-solib-add off", "-p", pid, "-ex", f"gcore {path}")
+            command = ("-iex", "set auto-solib-add off", "-p", pid, "-ex", f"gcore {path}")
+            try:
+                run = cores.run_gdb(*command, limit=300)
+            except subprocess.TimeoutExpired:
+                size = path.stat().st_size >> 20 if path.exists() else 0
+                raise Died(f"gcore of {pid} took 300 s and had written {size} MB") from None
             failed = set(re.findall(r"Memory read failed for .* at (\w+)", run.stdout))
             if not path.is_file() or failed - {"0xffffffffff600000"}:
                 raise Died(f"gcore of {pid} failed:{shown(run.stdout)}")
