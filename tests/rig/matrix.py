@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 
 import check
 import fetch
@@ -98,6 +99,8 @@ def play(target, scenario, kind, shim, corescan, cache, keep=None):
         return result(False, problem=str(reason))
     except fetch.Unavailable as reason:
         return result(None, problem=str(reason))
+    except Exception:  # of the harness itself: the other cases go on
+        return result(False, problem=f"the rig itself failed: {traceback.format_exc()}")
 
 
 def summary(result):

@@ -490,6 +490,16 @@ def test_a_program_that_lacks_something_is_left_out(tmp_path, kind):
     assert result.problem == "the program says: I would rather not"
 
 
+def test_a_failure_of_the_rig_is_one_wrong_case(tmp_path, monkeypatch):
+    def fails(*_):
+        raise KeyError("tid")
+
+    monkeypatch.setattr(check, "check", fails)
+    result = play(tmp_path, PARKED)
+    assert result.right is False and "KeyError: 'tid'" in result.problem
+    assert not list((tmp_path / "cache/runs").iterdir())
+
+
 def test_everything_ends_with_the_job(tmp_path):
     text = """
         import os, time, inside
