@@ -54,6 +54,7 @@ typedef cudaStreamCallback_t cuda_callback;
 #undef cuGetProcAddress
 #undef cuDeviceGetUuid
 #undef cuEventElapsedTime
+#undef cuStreamWriteValue32
 #include "driver_api.h"
 #include "runtime_api.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The devices, and what they say of themselves. */
+/* The devices of the played machine, and what they say of themselves when they are asked.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -178,6 +178,8 @@ RIG_EXPORT cuda_error cuStreamWaitEvent(cuda_stream stream, cuda_event event,
 					unsigned flags);
 RIG_EXPORT cuda_error cuStreamIsCapturing(cuda_stream stream, cuda_enum *status);
 RIG_EXPORT cuda_error cuStreamGetCtx(cuda_stream stream, cuda_context *context);
+RIG_EXPORT cuda_error cuStreamWriteValue32(cuda_stream stream, cuda_address address,
+					   unsigned value, unsigned flags);
 RIG_EXPORT cuda_error cuStreamWriteValue32_v2(cuda_stream stream, cuda_address address,
 					      unsigned value, unsigned flags);
 RIG_EXPORT cuda_error cuThreadExchangeStreamCaptureMode(cuda_enum *mode);

@@ -107,18 +107,31 @@ cuda_error cuStreamGetCtx(cuda_stream stream, cuda_context *context)
 
 /* A word of the device's that is written in the stream's order: nothing is known of the
  * device's memory. */
-cuda_error cuStreamWriteValue32_v2(cuda_stream stream, cuda_address address,
-				   unsigned value, unsigned flags)
+static int write_value(cuda_stream stream, cuda_address address, unsigned flags)
 {
 	struct rig_range range;
 	bool captured = false;
 	int error = rig_begin_work("cuStreamWriteValue32", NULL, NULL,
 				   (struct rig_stream *)stream, &captured);
 
-	(void)value;
 	if (!error && (flags > 1 || address % 4 || !rig_range_at(address, &range)))
 		error = RIG_INVALID_VALUE;
-	return (cuda_error)error;
+	return error;
+}
+
+/* Under both names: PyTorch 2.6 asks dlsym() for the one without a version. */
+cuda_error cuStreamWriteValue32(cuda_stream stream, cuda_address address, unsigned value,
+				unsigned flags)
+{
+	(void)value;
+	return (cuda_error)write_value(stream, address, flags);
+}
+
+cuda_error cuStreamWriteValue32_v2(cuda_stream stream, cuda_address address,
+				   unsigned value, unsigned flags)
+{
+	(void)value;
+	return (cuda_error)write_value(stream, address, flags);
 }
 
 cuda_error cuThreadExchangeStreamCaptureMode(cuda_enum *mode)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runtime's devices. */
+/* The runtime's devices: how many, their properties, peers, entry points of their driver.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runtime's memory in stream order. */
+/* The runtime's memory in stream order: cudaMallocAsync() and the pools that it draws
+ * from. */
 #include <string.h>
 
 #include "runtime.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runtime's streams and events. */
+/* The runtime's streams and events, and the host's functions that a stream calls. */
 #include <stdlib.h>
 
 #include "runtime.h"
