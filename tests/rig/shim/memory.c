@@ -120,8 +120,9 @@ bool rig_range_remove(uint64_t address, struct rig_range *range)
 }
 
 /*
- * Without a reserve, and aligned: a little more is asked for and the ends are given back. Not for dumps, as what a
- * driver maps of a device: gdb would read gigabytes of it, page by page.
+ * Without a reserve, and aligned: a little more is asked for and the ends are given back.
+ * Not for dumps, as what a driver maps of a device: gdb would read gigabytes of it, page
+ * by page.
  */
 uint64_t rig_space(uint64_t bytes)
 {
@@ -139,7 +140,7 @@ uint64_t rig_space(uint64_t bytes)
 		munmap(map, address - first);
 	if (first + whole > address + bytes)
 		munmap((void *)(uintptr_t)(address + bytes),
-		       first + whole - address - bytes); /* NOLINT */
+		       first + whole - address - bytes);           /* NOLINT */
 	madvise((void *)(uintptr_t)address, bytes, MADV_DONTDUMP); /* NOLINT */
 	return address;
 }
