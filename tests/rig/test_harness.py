@@ -332,16 +332,32 @@ def test_an_exception_the_report_has_must_be_right():
     wanted = {"language": "python", "type": "torch.*Error", "message": "out of memory"}
     good = {"language": "python", "type": "torch.OutOfMemoryError", "message": "CUDA out of memory"}
     bad = {**good, "message": "another"}
-    for exceptions, words, wrong, later in (
-        ([good], "CUDA out of memory", 0, 0),
-        ([{"language": "python", "type": "E", "cause": good}], "out of memory", 0, 0),
-        ([bad], "out of memory", 1, 0),
-        ([], "out of memory", 0, 1),
-        ([good], "not a word", 1, 0),
+    for exceptions, words, wrong in (
+        ([good], "CUDA out of memory", 0),
+        ([{"language": "python", "type": "E", "cause": good}], "out of memory", 0),
+        ([bad], "out of memory", 1),
+        ([], "out of memory", 1),
+        ([{**good, "language": "c++"}], "out of memory", 1),
+        ([good], "not a word", 1),
     ):
-        problems, still_open = [], []
-        check.check_exception(wanted, {"exception": exceptions}, [words], problems, still_open)
-        assert (len(problems), len(still_open)) == (wrong, later)
+        problems = []
+        check.check_exception(wanted, {"exception": exceptions}, [words], problems)
+        assert len(problems) == wrong
+
+
+@pytest.mark.parametrize(
+    "report, wrong, later",
+    [
+        ({}, 0, 1),
+        ({"findings": [{"id": "cause"}, {"id": "witness"}]}, 0, 0),
+        ({"findings": [{"id": "witness"}, {"id": "cause"}]}, 1, 0),
+        ({"findings": []}, 1, 0),
+    ],
+)
+def test_the_cause_is_the_first_finding(report, wrong, later):
+    problems, still_open = [], []
+    check.check_signature("cause", report, problems, still_open)
+    assert (len(problems), len(still_open)) == (wrong, later)
 
 
 # Real processes, without torch
