@@ -55,9 +55,10 @@ cuda_error cuStreamQuery(cuda_stream stream)
 
 	if (!error)
 		error = rig_capture_forbids_wait((struct rig_stream *)stream);
-	return (cuda_error)(error || rig_stream_done((struct rig_stream *)stream)
-				    ? error
-				    : RIG_NOT_READY);
+	if (!error)
+		error = rig_stream_done((struct rig_stream *)stream) ? rig_broken()
+								     : RIG_NOT_READY;
+	return (cuda_error)error;
 }
 
 cuda_error cuStreamSynchronize(cuda_stream stream)

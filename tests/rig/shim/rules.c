@@ -229,8 +229,22 @@ void rig_release(void)
 	__atomic_add_fetch(&released, 1, __ATOMIC_ACQ_REL);
 }
 
+/* A kernel that fails: the device comes to it when somebody asks how far it is. */
+static bool fail(void *owner, uint64_t number)
+{
+	(void)owner;
+	rig_break((int)number);
+	return true;
+}
+
 void rig_stream_apply(struct rig_stream *stream, const struct rig_verdict *verdict)
 {
+	if (verdict->pending && verdict->sticky) {
+		rig_stream_depend(
+			stream, (struct rig_ticket){.done = fail,
+						    .number = (uint64_t)verdict->sticky});
+		return;
+	}
 	if (verdict->pending)
 		rig_stream_depend(stream, (struct rig_ticket){
 						  .done = pending_done,

@@ -67,8 +67,9 @@ cuda_error cudaStreamQuery(cuda_stream stream)
 
 	if (!error)
 		error = rig_capture_forbids_wait((struct rig_stream *)stream);
-	if (!error && !rig_stream_done((struct rig_stream *)stream))
-		error = RIG_NOT_READY;
+	if (!error)
+		error = rig_stream_done((struct rig_stream *)stream) ? rig_broken()
+								     : RIG_NOT_READY;
 	return rt_done(error);
 }
 

@@ -220,7 +220,7 @@ int rig_ticket_wait(struct rig_ticket ticket)
 		if (error)
 			return error;
 		if (ticket.done(ticket.owner, ticket.number))
-			return 0;
+			return rig_broken();
 		nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
 		rest = rest < 1000000 ? rest * 2 : 2000000;
 	}
@@ -356,10 +356,9 @@ int rig_event_query(struct rig_event *event)
 	struct rig_ticket ticket;
 	int error = read_event(event, &ticket);
 
-	if (error)
+	if (error || !ticket.done)
 		return error;
-	return !ticket.done || ticket.done(ticket.owner, ticket.number) ? 0
-									: RIG_NOT_READY;
+	return ticket.done(ticket.owner, ticket.number) ? rig_broken() : RIG_NOT_READY;
 }
 
 int rig_event_wait(struct rig_event *event)

@@ -212,6 +212,32 @@ static void test_broken_wait(void **state)
 	pthread_join(thread, NULL);
 }
 
+/* A kernel that has not run yet fails when somebody waits for it, not sooner. */
+static void test_late_failure(void **state)
+{
+	struct rig_event *event;
+
+	(void)state;
+	assert_int_equal(rig_rule("on launch nth=2: pending sticky=700"), 0);
+	assert_int_equal(cudaEventCreate(&event), 0);
+	assert_int_equal(launch(&kernel_one, NULL), 0);
+	assert_int_equal(cudaDeviceSynchronize(), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(launch(&kernel_one, NULL), 0);
+	assert_int_equal(cudaGetLastError(), 0);
+	assert_int_equal(cudaEventRecord(event, NULL), 0);
+	assert_int_equal(cudaStreamSynchronize(NULL), 700);
+	assert_int_equal(cudaEventQuery(event), 700);
+	assert_int_equal(launch(&kernel_one, NULL), 700);
+
+	setup(NULL);
+	assert_int_equal(rig_rule("on launch nth=1: pending sticky=719"), 0);
+	assert_int_equal(cudaEventCreate(&event), 0);
+	assert_int_equal(launch(&kernel_one, NULL), 0);
+	assert_int_equal(cudaEventRecord(event, NULL), 0);
+	assert_int_equal(cudaEventQuery(event), 719);
+}
+
 static void test_errors(void **state)
 {
 	int value;
@@ -457,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sticky, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_failure, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_capture, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_invalid_capture, setup, teardown),
