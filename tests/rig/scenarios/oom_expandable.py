@@ -2,8 +2,8 @@
 """Out of memory with expandable segments: address space is plenty, pages of the device are not.
 
 One segment grows by mapping pages into reserved addresses (cuMemAddressReserve, cuMemCreate,
-cuMemMap); cudaMalloc is not used at all. The driver refuses the next page. torch has this since
-2.1 (and, unfinished, before).
+cuMemMap); cudaMalloc is not used at all. The driver refuses the next page. Not for torch 1.13: its
+allocator does not know the setting.
 """
 import sys
 import threading
