@@ -29,14 +29,6 @@ static uint32_t descriptor_relocation(const struct cs_arch *arch)
 	return arch->machine == EM_AARCH64 ? R_AARCH64_TLSDESC : R_X86_64_TLSDESC;
 }
 
-static bool read_pair(struct cs_mod *mod, uint64_t vaddr, uint64_t *first, uint64_t *second)
-{
-	uint8_t raw[16];
-	struct cs_buf b = cs_buf_of(raw, cs_mod_read(mod, vaddr, raw, sizeof(raw)));
-
-	return cs_buf_u64(&b, "first", first) && cs_buf_u64(&b, "second", second);
-}
-
 /** glibc relocates the addresses of some entries in memory, and a file never has them relocated. */
 static uint64_t unrelocate(const struct cs_mod *mod, uint64_t value)
 {
@@ -48,26 +40,38 @@ static uint64_t unrelocate(const struct cs_mod *mod, uint64_t value)
 	return value >= h->low && value < h->high ? value : 0;
 }
 
-/** Entry number @i of the dynamic section; false at its end. */
-static bool dynamic_entry(struct cs_mod *mod, uint64_t i, uint64_t *tag, uint64_t *value)
+/** The entries of a dynamic section, read at once: real ones have about 30. */
+struct entries {
+	uint8_t raw[128 * 16];
+	struct cs_buf b;
+};
+
+static void entries_read(struct cs_mod *mod, struct entries *e)
 {
 	const Elf64_Phdr *p = cs_elf_head_segment(mod->file ? &mod->file_head : &mod->head,
 						  PT_DYNAMIC);
+	size_t n = p ? (size_t)CS_MIN(p->p_memsz, (uint64_t)sizeof(e->raw)) : 0;
 
-	return p && i < CS_MIN(p->p_memsz / 16, (uint64_t)CS_MAX_DYNAMIC) &&
-	       read_pair(mod, p->p_vaddr + i * 16, tag, value) && *tag != DT_NULL;
+	e->b = cs_buf_of(e->raw, n ? cs_mod_read(mod, p->p_vaddr, e->raw, n) : 0);
+}
+
+static bool entry_next(struct entries *e, uint64_t *tag, uint64_t *value)
+{
+	return cs_buf_u64(&e->b, "d_tag", tag) && cs_buf_u64(&e->b, "d_val", value) && *tag != DT_NULL;
 }
 
 bool cs_mod_needs(struct cs_mod *mod, const char *prefix)
 {
 	struct cs_dynamic d;
+	struct entries e;
 	uint64_t tag, value;
 	size_t n = strlen(prefix);
 	char name[64];
 
 	if (n > sizeof(name) || !cs_dynamic_read(mod, &d))
 		return false;
-	for (uint64_t i = 0; dynamic_entry(mod, i, &tag, &value); i++)
+	entries_read(mod, &e);
+	while (entry_next(&e, &tag, &value))
 		if (tag == DT_NEEDED && value < d.strsz &&
 		    cs_mod_read(mod, d.strtab + value, name, n) == n && !memcmp(name, prefix, n))
 			return true;
@@ -76,10 +80,12 @@ bool cs_mod_needs(struct cs_mod *mod, const char *prefix)
 
 static bool relocations_find(struct cs_mod *mod, struct relocations *ret)
 {
+	struct entries e;
 	uint64_t tag, value;
 
 	*ret = (struct relocations){0};
-	for (uint64_t i = 0; dynamic_entry(mod, i, &tag, &value); i++) {
+	entries_read(mod, &e);
+	while (entry_next(&e, &tag, &value)) {
 		if (tag == DT_RELA)
 			ret->at[0] = unrelocate(mod, value);
 		else if (tag == DT_RELASZ)
@@ -92,14 +98,19 @@ static bool relocations_find(struct cs_mod *mod, struct relocations *ret)
 	return ret->at[0] || ret->at[1];
 }
 
-/** What the linker wrote where a descriptor is: an offset, or where {number, offset} lie. */
-static bool descriptor_read(struct cs_mem *mem, uint64_t slot, struct cs_tls *ret)
+/**
+ * What the linker wrote where a descriptor is: a distance, or where {number, offset} lie. The blocks that it
+ * sets up at the start are before the thread pointer on x86_64, and not far behind it on aarch64.
+ */
+static bool descriptor_read(const struct cs_arch *arch, struct cs_mem *mem, uint64_t slot,
+			    struct cs_tls *ret)
 {
 	uint64_t argument, id;
 
 	if (!cs_mem_u64(mem, slot + 8, &argument))
 		return false;
-	if (argument < 1UL << 32 || argument > UINT64_MAX - (1UL << 32)) {
+	if (argument > UINT64_MAX - (1UL << 32) ||
+	    (arch->machine == EM_AARCH64 && argument < 1UL << 24)) {
 		ret->fixed = true;
 		ret->distance = (int64_t)argument;
 		return true;
@@ -128,7 +139,7 @@ static bool relocation_read(const struct cs_mod *mod, const struct cs_arch *arch
 		return true;
 	}
 	if ((uint32_t)info != descriptor_relocation(arch) ||
-	    !descriptor_read(mem, mod->pub.bias + offset, ret))
+	    !descriptor_read(arch, mem, mod->pub.bias + offset, ret))
 		return false;
 	if (ret->fixed) /* what was written is the variable's distance */
 		ret->distance -= (int64_t)addend;
@@ -155,15 +166,21 @@ static bool table_search(struct cs_mod *mod, const struct cs_arch *arch, struct 
 	return false;
 }
 
+uint64_t cs_mod_tls_size(const struct cs_mod *mod)
+{
+	const Elf64_Phdr *p = cs_elf_head_segment(mod->file ? &mod->file_head : &mod->head, PT_TLS);
+
+	return p && mod->has_bias ? p->p_memsz : 0;
+}
+
 bool cs_mod_tls(struct cs_mod *mod, const struct cs_arch *arch, struct cs_mem *mem, bool executable,
 		struct cs_tls *ret)
 {
-	const Elf64_Phdr *p = cs_elf_head_segment(mod->file ? &mod->file_head : &mod->head, PT_TLS);
 	struct relocations r;
 
-	if (!p || !p->p_memsz || !mod->has_bias)
+	if (!cs_mod_tls_size(mod))
 		return false;
-	*ret = (struct cs_tls){.size = p->p_memsz};
+	*ret = (struct cs_tls){.size = cs_mod_tls_size(mod)};
 	if (executable) {
 		ret->id = 1;
 		return true;

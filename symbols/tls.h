@@ -16,6 +16,9 @@ struct cs_tls {
 	int64_t distance; /* of the block's first byte from the thread pointer, bytes */
 };
 
+/** Bytes of @mod's block of each thread; 0: it has none. Reads nothing. */
+uint64_t cs_mod_tls_size(const struct cs_mod *mod);
+
 /**
  * The storage of @mod. Its number comes from a slot that the linker filled in (relocations DTPMOD64 and
  * TLSDESC of local variables); that of the executable is always 1. False: the module has none.

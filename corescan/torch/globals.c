@@ -80,8 +80,8 @@ struct cs_error *cs_cxx_runtimes_find(struct cs_cxx *cx, struct cs_cxx_runtimes 
 		struct cs_mod *mod = cs_modules_at(modules, i);
 		struct cs_tls tls;
 
-		if (cs_mod_tls(mod, cx->scene->arch, cx->mem, mod == executable, &tls) &&
-		    tls.size >= GLOBALS && may_have_runtime(mod, mod == executable))
+		if (cs_mod_tls_size(mod) >= GLOBALS && may_have_runtime(mod, mod == executable) &&
+		    cs_mod_tls(mod, cx->scene->arch, cx->mem, mod == executable, &tls))
 			CS_TRY(CS_PUSH(&r->list, tls, CS_MAX_CXX_RUNTIMES, "C++ runtimes"));
 	}
 	*ret = CS_TAKE(r);

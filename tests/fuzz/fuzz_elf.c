@@ -5,6 +5,7 @@
  * file of that mapping. Header, notes, tables, the rebuilt image and the search by name all read it.
  */
 #include "symbols/tables.h"
+#include "symbols/tls.h"
 
 #include "tests/unit/fake_target.h"
 
@@ -64,6 +65,24 @@ static void use_module(struct cs_mod *mod)
 		putchar('.');
 }
 
+/** What the torch layer asks of a module with thread-local memory; the thread's own is in the image. */
+static void use_tls(struct cs_mod *mod, struct cs_mem *mem)
+{
+	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64};
+	struct cs_tls tls;
+
+	for (size_t i = 0; i < CS_COUNT(machines); i++) {
+		const struct cs_arch *arch = cs_arch_find(machines[i]);
+
+		if (!cs_mod_tls(mod, arch, mem, i == 1, &tls))
+			continue;
+		if (tls.size != cs_mod_tls_size(mod) || (tls.fixed && tls.id))
+			abort();
+		if (cs_tls_block(&tls, arch, mem, AT + 0xe00) && cs_mod_needs(mod, "libstdc++.so"))
+			putchar(',');
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cs_core core = {.flags = size ? data[0] : 0};
@@ -97,6 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (cs_mod_public(mod)->start > cs_mod_public(mod)->end)
 			abort();
 		use_module(mod);
+		use_tls(mod, mem);
 	}
 	cs_modules_destroy(modules);
 	cs_mem_destroy(mem);

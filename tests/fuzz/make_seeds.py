@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 
 import python_seeds
+import torch_seeds
 
 EM_X86_64, EM_AARCH64 = 62, 183
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_PHDR, PT_GNU_EH_FRAME = 1, 2, 4, 6, 0x6474E550
@@ -331,7 +332,30 @@ def elfs() -> list[bytes]:
     struct.pack_into("<iiQQ", page, 0xF00, 1, 0, 0x10F40, 0)
     struct.pack_into("<QQQQQ", page, 0xF40, 0x10000, 0x10F80, 0x10240, 0, 0)
     page[0xF80:0xF90] = b"/nowhere/lib.so\0"
-    return [bytes([flags]) + bytes(page) for flags in (0, 1, 2, 3, 4, 9, 18, 19, 31)]
+    with_tls = tls(page)
+    return [bytes([flags]) + bytes(page) for flags in (0, 1, 2, 3, 4, 9, 18, 19, 31)] + [
+        bytes([flags]) + data for flags in (2, 3) for data in with_tls
+    ]
+
+
+def tls(page: bytearray) -> list[bytes]:
+    """The same with thread-local memory, whose number or distance a relocation's slot tells."""
+    result = []
+    for kind, slot in ((16, (1, 0)), (36, (0, 0x10E80)), (36, (0, -64 % (1 << 64)))):
+        data = bytearray(page)
+        # In place of PT_PHDR; DT_RELA and DT_RELASZ in place of soname and DT_SYMENT.
+        data[64 : 64 + 56] = phdr(7, R, 0x900, 0x900, 0, 0x20, 8)
+        struct.pack_into("<QQ", data, 0x240, 7, 0xD00)
+        struct.pack_into("<QQ", data, 0x240 + 5 * 16, 8, 24)
+        struct.pack_into("<QQq", data, 0xD00, 0xD20, kind, 0)
+        struct.pack_into("<QQ", data, 0xD20, *slot)
+        # The thread's own: the vector's address, its length, an entry for module 1.
+        struct.pack_into("<QQ", data, 0xE00, 0x10E40, 0x10E40)
+        struct.pack_into("<QQQQ", data, 0xE30, 4, 0, 0, 0)
+        struct.pack_into("<Q", data, 0xE50, 0x10A00)
+        struct.pack_into("<QQ", data, 0xE80, 1, 0)
+        result.append(bytes(data))
+    return result
 
 
 def demangles() -> list[bytes]:
@@ -413,6 +437,7 @@ def main() -> None:
         "fuzz_expr": expressions(),
         "fuzz_unwind": unwinds(),
         "fuzz_python": python_seeds.seeds(),
+        "fuzz_torch": torch_seeds.seeds(),
         "fuzz_core": cores(),
         "fuzz_analyze": cores(),
     }
