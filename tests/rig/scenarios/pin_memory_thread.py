@@ -3,8 +3,8 @@
 
 A limit of locked memory (ulimit -l, a container) makes cudaHostAlloc fail in the thread that copies
 batches into pinned memory. It hands the exception over, the main thread raises it again with the
-traceback of the thread as its text, and a hook turns it into an abort. The error's number is that of
-the GPU's memory (2), which is not what has run out: no signature is expected.
+traceback of the thread as its text, and a hook turns it into an abort. The error's number is that
+of the GPU's memory (2), which is not what has run out: no signature is expected.
 """
 import sys
 
