@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The training is over; destroy_process_group hangs, because NCCL has work that does not end.
+"""The training is over; destroy_process_group hangs, because NCCL does not come to an end.
 
-From 2.6 on it finalizes communicators, which waits for all that was put on them. The last
-collective never ended: a peer has left before. The launcher sends SIGABRT to get a core. Versions
+From 2.6 on it finalizes communicators, which waits for all that was put on them and for their
+threads; ncclCommFinalize does not come back. The launcher sends SIGABRT to get a core. Versions
 before abort here: see nccl_abort_hang.
 """
 import os
