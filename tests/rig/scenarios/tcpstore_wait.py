@@ -5,7 +5,6 @@ Rank 0 writes "weights" when it has them; it still downloads. Rank 1 waits for t
 is in rank 0's process, so is the thread that serves it.
 """
 import datetime
-import os
 import sys
 import time
 
