@@ -160,6 +160,15 @@ static const char *const throwers[] = {"__cxa_throw",           "__cxa_rethrow",
 				       "_Unwind_",              "__cxa_call_unexpected",
 				       "__cxa_call_terminate",  "__clang_call_terminate"};
 
+/** abort() by the process, and not a SIGABRT that someone sent to see what it does. */
+static bool aborted_itself(const struct cs_analysis *a)
+{
+	const struct cs_crash *c = &a->crash;
+
+	return c->fault == CS_FAULT_ABORT &&
+	       (c->sender_pid <= 0 || c->sender_pid == a->process.pid);
+}
+
 /**
  * The way to abort() has std::terminate(), or a function that only calls it; @unhandled_ret: because nothing
  * catches. What std::terminate() itself calls has no names in a stripped library.
@@ -170,7 +179,7 @@ static bool was_terminated(const struct cs_analysis *a, bool *unhandled_ret)
 	bool ended = false;
 
 	*unhandled_ret = false;
-	if (!g || a->crash.fault != CS_FAULT_ABORT)
+	if (!g || !aborted_itself(a))
 		return false;
 	for (size_t i = 0; i < CS_MIN(g->n_frames, CS_MAX_ABORT_FRAMES); i++) {
 		const char *f = g->frames[i].nearest ? NULL : g->frames[i].function;
@@ -197,7 +206,7 @@ static struct found *fatal_of(struct reader *r, bool terminated)
 {
 	const struct cs_crash *c = &r->analysis->crash;
 
-	for (size_t i = 0; c->fault == CS_FAULT_ABORT && i < r->found.n; i++) {
+	for (size_t i = 0; aborted_itself(r->analysis) && i < r->found.n; i++) {
 		struct found *f = &r->found.v[i];
 
 		if (f->model.tid == c->tid)
@@ -259,7 +268,8 @@ static struct cs_error *search_further(struct reader *r, bool terminated, struct
 			return NULL;
 		return search_memory(r);
 	}
-	if (c->fault == CS_FAULT_NONE && has_role(r->analysis, "nccl-watchdog"))
+	if ((c->fault == CS_FAULT_NONE || c->fault == CS_FAULT_ABORT) && !aborted_itself(r->analysis) &&
+	    has_role(r->analysis, "nccl-watchdog"))
 		return search_memory(r);
 	return NULL;
 }

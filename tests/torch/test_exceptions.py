@@ -158,6 +158,16 @@ def test_gcore(folder, tmp_path):
     expect(core, read_truth(truth))
 
 
+def test_killed_from_outside(folder, tmp_path):
+    """Who sends SIGABRT wants a core: what is being handled meanwhile is not the reason."""
+    truth = tmp_path / "truth"
+    where = cores.fresh(tmp_path, "core")
+    expect(
+        made(cores.by_signal, [program(folder, "usual"), "catch-wait", truth], where),
+        read_truth(truth),
+    )
+
+
 def test_thrown_by_a_library(folder, tmp_path):
     """A type that only a dlopened library knows, with a virtual base."""
     library = made(

@@ -388,6 +388,15 @@ static void run(const std::string &mode, const char *plugin)
 			note("caught", true, x);
 			abort();
 		}
+	if (mode == "catch-wait")
+		try {
+			throw std::runtime_error("and then it takes long");
+		} catch (const std::exception &x) {
+			note("caught", false, x);
+			puts("ready");
+			fflush(stdout);
+			pause();
+		}
 	if (mode == "catch-segv")
 		try {
 			throw std::runtime_error("and then a fault");
