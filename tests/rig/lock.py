@@ -10,6 +10,7 @@ The two sizes are in MB. `rig lock` writes it anew (docs/HOWTO-rig.md).
 """
 import collections
 import hashlib
+import operator
 import pathlib
 import re
 import zipfile
@@ -25,6 +26,14 @@ TARGETS = {
     "2.6.0": ("3.11",),
     "2.9.1": ("3.12", "3.11"),
     "2.14.1": ("3.13", "3.11"),
+}
+COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 # Requirements of the wheel that the stand-ins and the shim take the place of.
 PLAYED = re.compile(r"(nvidia|cuda|triton)\b")
@@ -103,13 +112,23 @@ def digest(path):
     return found.hexdigest()
 
 
-def requirements(wheel, torch):
+def asked_for(requirement, python):
+    """Whether a requirement is one under this Python: pip would ask the Python that runs it."""
+    found = re.search(r"python_version (<=?|>=?|[=!]=) ['\"]([\d.]+)['\"]", requirement)
+    return not found or COMPARE[found.group(1)](number(python), number(found.group(2)))
+
+
+def requirements(wheel, torch, python):
     """What a wheel of torch asks for, without what is played and what is optional."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
         metadata = archive.read(name).decode("utf-8")
     found = [m.strip() for m in re.findall(r"^Requires-Dist: (.*)$", metadata, re.M)]
-    kept = [r for r in found if "extra ==" not in r and not PLAYED.match(r)]
+    kept = [
+        r.partition(";")[0].strip()
+        for r in found
+        if "extra ==" not in r and not PLAYED.match(r) and asked_for(r, python)
+    ]
     return [*kept, "numpy<2" if number(torch) < (2, 3) else "numpy"], metadata
 
 
@@ -150,7 +169,7 @@ def section_of(torch, python, download, folder):
     """Downloads what is newest now; download(folder, python, requirements) does it."""
     download(folder, python, [f"torch=={torch}"], deps=False)
     (wheel,) = folder.glob("torch-*.whl")
-    wanted, metadata = requirements(wheel, torch)
+    wanted, metadata = requirements(wheel, torch, python)
     download(folder, python, wanted, deps=True)
     wheels = sorted(folder.glob("*.whl"), key=lambda w: (w != wheel, w.name.lower()))
     unpacked = 0

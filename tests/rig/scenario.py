@@ -7,23 +7,14 @@ SCENARIO is read and never run. A value may be a dict whose keys are conditions,
 import ast
 import collections
 import difflib
-import operator
 import pathlib
 import re
 import signal
 
-from lock import HERE, Bad, number
+from lock import COMPARE, HERE, Bad, number
 
 FOLDER = HERE / "scenarios"
 CORES = ("kernel", "kill", "gcore")
-COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 CONDITION = re.compile(r"(torch|python)?\s*(<=|>=|==|!=|<|>)\s*(\d+(?:\.\d+)*)")
 
 TEXT, INT, TEXTS, DICT = (str,), (int,), (list, tuple), (dict,)

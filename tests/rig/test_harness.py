@@ -218,6 +218,19 @@ def test_the_lock_is_complete():
     assert lock.parse(lock.text_of(lock.read())) == lock.read()
 
 
+@pytest.mark.parametrize(
+    "requirement, python, wanted",
+    [
+        ('setuptools; python_version >= "3.12"', "3.12", True),
+        ('setuptools ; python_version >= "3.12"', "3.9", False),
+        ("sympy (==1.13.1) ; python_version < '3.9'", "3.10", False),
+        ("filelock", "3.8", True),
+    ],
+)
+def test_requirements_are_those_of_the_target_not_of_pip(requirement, python, wanted):
+    assert lock.asked_for(requirement, python) is wanted
+
+
 def test_a_broken_lock_is_named_with_its_line():
     text = lock.LOCK.read_text(encoding="ascii")
     with pytest.raises(lock.Bad, match=r"versions\.lock:4: neither .*rig/rig lock"):
