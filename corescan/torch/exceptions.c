@@ -231,6 +231,24 @@ static bool has_role(const struct cs_analysis *a, const char *role)
 	return false;
 }
 
+/** LLVM's C++ runtime has globals and marks of its own. */
+static void tell_other_runtime(const struct reader *r)
+{
+	const struct cs_modules *modules = r->cx.scene->modules;
+
+	for (size_t i = 0; i < cs_modules_count(modules); i++) {
+		const char *name = cs_mod_public(cs_modules_at(modules, i))->name;
+
+		if (!name || (strncmp(name, "libc++abi.so", 12) != 0 && strncmp(name, "libc++.so", 9) != 0))
+			continue;
+		cs_diag(r->cx.scene->diags, CS_SEVERITY_NOTE, "torch", "cxx-runtime-not-read",
+			r->analysis->crash.tid,
+			"std::terminate() was called, perhaps for an exception of %s: those are not read",
+			name);
+		return;
+	}
+}
+
 static struct cs_error *search_memory(struct reader *r)
 {
 	r->tid = 0;
@@ -266,6 +284,7 @@ static struct cs_error *search_further(struct reader *r, bool terminated, struct
 				r->found.v[i].model.state = "stored";
 		if (*fatal)
 			return NULL;
+		tell_other_runtime(r);
 		return search_memory(r);
 	}
 	if ((c->fault == CS_FAULT_NONE || c->fault == CS_FAULT_ABORT) && !aborted_itself(r->analysis) &&

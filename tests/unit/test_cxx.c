@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "fake_cxx.h"
+#include "fake_modules.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -103,6 +104,27 @@ static void only_live_ones(void **state)
 	assert_string_equal(a.exceptions[0].state, "stored");
 	assert_false(a.exceptions[0].fatal);
 	assert_int_equal(a.exceptions[0].tid, 0);
+	fake_cxx_destroy(w.f);
+}
+
+/** What libc++ keeps is not read, and the report says so where it may be the reason. */
+static void another_runtime(void **state)
+{
+	static const struct cs_frame frames[] = {{.function = "abort"}, {.function = "std::terminate()"}};
+	static const struct cs_stack_group group = {.frames = frames, .n_frames = 2};
+	static const struct cs_thread thread = {.tid = 41, .crashed = true, .group = &group};
+	struct world w = create();
+	struct cs_analysis a = {.crash = {.tid = 41, .fault = CS_FAULT_ABORT},
+				.threads = &thread,
+				.n_threads = 1};
+
+	(void)state;
+	cs_mod_public(fake_module(w.f->modules, 0x600000, 0x700000, 0x600000, NULL, 0))->name =
+		"libc++abi.so.1";
+	fake_cxx_read(w.f, &a);
+	assert_int_equal(a.n_exceptions, 0);
+	assert_int_equal(w.f->diags.list.n, 1);
+	assert_string_equal(w.f->diags.list.v[0].code, "cxx-runtime-not-read");
 	fake_cxx_destroy(w.f);
 }
 
@@ -309,6 +331,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(caught_and_on_its_way), cmocka_unit_test(only_live_ones),
+		cmocka_unit_test(another_runtime),
 		cmocka_unit_test(circles_end),           cmocka_unit_test(several_bases),
 		cmocka_unit_test(hostile_strings),       cmocka_unit_test(c10_errors),
 		cmocka_unit_test(dependent),             cmocka_unit_test(carried_from_python),
