@@ -24,6 +24,7 @@ struct reader {
 	struct cs_cxx_runtimes *runtimes; /* owned */
 	CS_VEC(struct found) found;       /* owned */
 	struct cs_error *err;             /* of a search's callback; owned */
+	bool limit_told;
 	/* What a search is for: */
 	int32_t tid;
 	const char *state;
@@ -51,7 +52,10 @@ static struct cs_error *add(struct reader *r, const struct cs_cxx_header *header
 			  .has_handler = header->has_handler};
 
 	if (r->found.n >= CS_MAX_CXX_EXCEPTIONS) {
-		cs_diag(r->cx.scene->diags, CS_SEVERITY_NOTE, "torch", "cxx-exceptions-limit", tid,
+		if (r->limit_told)
+			return NULL;
+		r->limit_told = true;
+		cs_diag(r->cx.scene->diags, CS_SEVERITY_NOTE, "torch", "cxx-exceptions-limit", 0,
 			"not all C++ exceptions of the process were read");
 		return NULL;
 	}
