@@ -29,12 +29,13 @@ static bool plausible(uint64_t pointer)
 static bool fields_read(struct cs_cxx *cx, uint64_t address, struct fields *ret)
 {
 	uint8_t raw[CS_CXX_HEADER];
-	struct cs_buf b = cs_buf_of(raw, sizeof(raw));
+	struct cs_buf b;
 	uint32_t handlers = 0;
 
 	if (!plausible(address) || (address & 15) ||
 	    cs_mem_read_some(cx->mem, address, raw, sizeof(raw)) != sizeof(raw))
 		return false;
+	b = cs_buf_of(raw, sizeof(raw));
 	cs_buf_u64(&b, "exceptionType", &ret->first);
 	cs_buf_seek(&b, 32, "nextException");
 	cs_buf_u64(&b, "nextException", &ret->next);
