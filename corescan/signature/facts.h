@@ -35,6 +35,7 @@
 	F(ABORTED, "aborted", "abort() by the process itself")                                           \
 	F(COLLECTING, "collecting", "Python's cyclic garbage collector runs")                            \
 	F(SENT_FROM_OUTSIDE, "sent-from-outside", "the signal was sent by another process")              \
+	F(REPORT, "report", "what is known is a pasted report, not a core: what it lacks may have been there") \
 	F(NO_CRASH, "no-crash", "the process did not crash: it hung, or was looked at")
 
 enum cs_fact {
@@ -76,6 +77,7 @@ struct cs_fact_thread {
 	const char *role;
 	bool crashed;
 	bool main;
+	bool holds_gil, waits_for_gil; /* false where that is not known */
 	uint32_t stack;
 };
 

@@ -54,6 +54,9 @@ static void add_threads(struct cs_facts_maker *m, const struct cs_analysis *a)
 					   .crashed = t->crashed && !hang,
 					   .main = (t->role && !strcmp(t->role, "main")) ||
 						   (t->python && t->python->is_main),
+					   .holds_gil = t->python && t->python->holds_gil &&
+							!t->python->waits_for_gil,
+					   .waits_for_gil = t->python && t->python->waits_for_gil,
 					   .stack = t->group->id,
 				   });
 	}

@@ -127,6 +127,7 @@ static struct cs_error *add_thread(struct record *r, const json_t *json, const j
 {
 	struct cs_fact_thread thread = {.crashed = first && r->facts->kind != CS_KIND_HANG};
 	const json_t *crashed = json_object_get(json, "crashed"), *tid = json_object_get(json, "tid");
+	const char *gil;
 
 	if (!json_is_object(json))
 		return wrong("threads", "a list of objects");
@@ -134,6 +135,9 @@ static struct cs_error *add_thread(struct record *r, const json_t *json, const j
 	CS_TRY(text_of(json, "role", &thread.role));
 	if (!thread.role)
 		thread.role = role_of_name(thread.name);
+	CS_TRY(text_of(json, "gil", &gil));
+	thread.holds_gil = gil && !strcmp(gil, "holds");
+	thread.waits_for_gil = gil && !strcmp(gil, "waits");
 	if (json_is_boolean(crashed))
 		thread.crashed = json_is_true(crashed);
 	if (json_is_integer(tid) && json_integer_value(tid) > 0 && json_integer_value(tid) <= INT32_MAX)
@@ -321,6 +325,7 @@ static struct cs_error *read_kind(struct record *r)
 	if (k == CS_COUNT(words))
 		return wrong("kind", "crash, hang or oom");
 	r->facts->kind = kind ? (enum cs_kind)k : signal ? CS_KIND_CRASH : CS_KIND_HANG;
+	r->facts->facts |= CS_FACT_BIT(REPORT);
 	if (r->facts->kind == CS_KIND_HANG)
 		r->facts->facts |= CS_FACT_BIT(NO_CRASH);
 	if (!exit || json_is_null(exit))
@@ -330,6 +335,68 @@ static struct cs_error *read_kind(struct record *r)
 	r->facts->has_exit = true;
 	r->facts->exit = (int32_t)json_integer_value(exit);
 	return NULL;
+}
+
+/* "Current thread 0x... (most recent call first)": so faulthandler marks who crashed, wherever it stands. */
+static void mark_current(struct record *r)
+{
+	struct cs_fact_thread *current = NULL;
+
+	for (size_t i = 0; i < r->maker.threads.n && r->facts->kind != CS_KIND_HANG; i++)
+		if (r->maker.threads.v[i].name && !strncmp(r->maker.threads.v[i].name, "Current thread", 14))
+			current = &r->maker.threads.v[i];
+	if (!current)
+		return;
+	for (size_t i = 0; i < r->maker.threads.n; i++)
+		r->maker.threads.v[i].crashed = false;
+	current->crashed = true;
+}
+
+/* The interpreter's own functions take turns on every stack that runs Python. */
+static bool is_interpreter(const char *text)
+{
+	static const char *const names[] = {"_Py", "Py", "call_function", "cfunction", "method_", "slot_",
+					    "type_call", "object_", "function_code", "do_call", "vectorcall",
+					    "builtin_", "fast_function", "partial_", "wrap", "??"};
+
+	for (size_t i = 0; i < CS_COUNT(names); i++)
+		if (!strncmp(text, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* A group of frames that repeats, as far as the report goes: what a stack that is used up looks like. */
+static bool recurs(const struct record *r, const struct cs_fact_frame *frames, uint32_t n)
+{
+	for (uint32_t period = 1; period <= 12; period++) {
+		uint32_t run = 0;
+		bool says = false;
+
+		for (uint32_t i = 0; i + period < n; i++) {
+			bool same = frames[i].text == frames[i + period].text;
+
+			run = same ? run + 1 : 0;
+			says = same && (says || !is_interpreter(r->maker.texts.v[frames[i].text].text));
+			if (says && run >= period && run + period >= 10)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void find_recursion(struct record *r)
+{
+	const char *signal = r->facts->has_signal ? r->maker.texts.v[r->facts->signal].text : "";
+
+	if (strcmp(signal, "SIGSEGV") && strcmp(signal, "SIGBUS"))
+		return;
+	for (size_t i = 0; i < r->maker.threads.n; i++) {
+		const struct cs_fact_thread *t = &r->maker.threads.v[i];
+		const struct cs_fact_stack *s = &r->maker.stacks.v[t->stack];
+
+		if (t->crashed && (recurs(r, s->frames, s->n_frames) || recurs(r, s->python, s->n_python)))
+			r->facts->facts |= CS_FACT_BIT(STACK_OVERFLOW);
+	}
 }
 
 /* Names are kept by the facts, but belong to the JSON. */
@@ -356,6 +423,10 @@ static struct cs_error *read_record(struct record *r)
 	CS_TRY(read_facts(r));
 	CS_TRY(read_pairs(r));
 	CS_TRY(own_names(r));
+	if (r->maker.nomem)
+		return &cs_nomem;
+	mark_current(r);
+	find_recursion(r);
 	return cs_facts_finish(&r->maker, r->facts);
 }
 

@@ -66,6 +66,8 @@ static void see_message(struct matcher *m, uint32_t pattern, const struct cs_fac
 	cs_scan_where(m->scanner, pattern, message->text, &start, &end);
 	for (first = start; first > 0 && text[first - 1] != '\n' && start - first < CS_MAX_EVIDENCE_TEXT / 4;)
 		first--;
+	while (first > 0 && first < start && text[first - 1] != '\n' && text[first - 1] != ' ')
+		first++; /* not in the middle of a word */
 	for (last = start; text[last] && text[last] != '\n' && last - first < CS_MAX_EVIDENCE_TEXT;)
 		last++;
 	while (first < start && ((unsigned char)text[first] & 0xc0) == 0x80)
@@ -127,6 +129,10 @@ static bool may_be(const struct matcher *m, const struct cs_thread_test *test, c
 		return true;
 	if (!strcmp(test->thread, "crashed"))
 		return t->crashed;
+	if (!strcmp(test->thread, "gil-holder"))
+		return t->holds_gil;
+	if (!strcmp(test->thread, "gil-waiter"))
+		return t->waits_for_gil;
 	/* What a report does not say of a thread is not known, so it may be. */
 	if (!t->role && !t->name && !m->facts->threads_known)
 		return true;

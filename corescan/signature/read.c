@@ -69,7 +69,7 @@ bool cs_read_map(struct cs_reader *r, const struct cs_yaml *node, const struct c
 			complain_of_key(r, m, keys, n);
 			continue;
 		}
-		if (r->complaints->strict && last && key < last)
+		if (r->complaints->strict && !r->any_order && last && key < last)
 			cs_read_complain(r, m, "must stand before %s", last->name);
 		last = key;
 		key->read(r, m, (char *)ret + key->offset);
@@ -186,11 +186,6 @@ void cs_read_pattern(struct cs_reader *r, const struct cs_yaml *node, void *ret)
 		cs_read_complain(r, node, "must be a regular expression in quotes");
 	else if (check_pattern(r, node))
 		number = pattern_number(r, node->text);
-	if (number && !r->patterns.v[number].n_literals && r->complaints->strict)
-		cs_read_complain(r, node,
-				 "'%s' has no word of %d letters that must occur, so it would be tried on "
-				 "every text; say more",
-				 node->text, CS_LEAST_LITERAL);
 	*(uint32_t *)ret = number;
 }
 

@@ -12,6 +12,7 @@ struct cs_reader {
 	const char *file;    /* for messages */
 	const char *stem;    /* its name without folder and ".yaml" */
 	const char *subject; /* id of the signature being read; NULL: none */
+	bool any_order; /* keys may stand in any */
 	bool nomem;
 	CS_VEC(struct cs_pattern) patterns; /* [0] is not used */
 	CS_VEC(struct cs_signature) signatures;

@@ -4,6 +4,7 @@
 #include "signature/read.h"
 
 #include "base/limits.h"
+#include "signature/pattern.h"
 
 #include <errno.h>
 #include <string.h>
@@ -172,11 +173,41 @@ static bool says_something(const struct cs_alternative *a)
 	       a->signal || a->n_exits || a->modules.n || a->n_env || a->facts;
 }
 
+static bool has_word(const struct cs_reader *r, const struct cs_patterns *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (r->patterns.v[p->v[i]].n_literals)
+			return true;
+	return false;
+}
+
+/* One without any is tried in full on every process. */
+static bool is_cheap(const struct cs_reader *r, const struct cs_alternative *a)
+{
+	struct cs_patterns top = {.v = &a->self.top, .n = 1};
+	bool cheap = has_word(r, &a->message) || has_word(r, &a->self.frames) ||
+		     has_word(r, &a->self.python) || has_word(r, &a->modules) || has_word(r, &top);
+
+	for (uint32_t i = 0; i < a->n_others; i++)
+		cheap = cheap || has_word(r, &a->others[i].frames) || has_word(r, &a->others[i].python);
+	return cheap || a->signal || a->n_exits || a->n_env || a->facts;
+}
+
+static void check_alternative(struct cs_reader *r, const struct cs_yaml *item, const struct cs_alternative *a)
+{
+	if (!says_something(a))
+		cs_read_complain(r, item, "this alternative holds of every process; say what must "
+					  "be seen (message, frames, python, ...)");
+	else if (!is_cheap(r, a) && r->complaints->strict)
+		cs_read_complain(r, item, "no expression of this alternative has a word of %d letters that must "
+					  "occur, so it would be tried on every process; say more",
+				 CS_LEAST_LITERAL);
+}
+
 const struct cs_alternative *cs_read_alternatives(struct cs_reader *r, const struct cs_yaml *node,
 						  uint32_t *ret_n)
 {
 	size_t n = cs_yaml_count(node), i = 0;
-	bool strict = r->complaints->strict;
 	struct cs_alternative *v;
 
 	if (node->kind != CS_YAML_LIST || !n) {
@@ -186,11 +217,10 @@ const struct cs_alternative *cs_read_alternatives(struct cs_reader *r, const str
 	v = cs_arena_calloc(r->arena, n, sizeof(*v));
 	r->nomem |= !v;
 	for (const struct cs_yaml *item = node->first; v && item; item = item->next, i++) {
-		r->complaints->strict = false; /* conditions may stand in any order, signatures may not */
-		if (cs_read_map(r, item, keys, CS_COUNT(keys), &v[i]) && !says_something(&v[i]))
-			cs_read_complain(r, item, "this alternative holds of every process; say what must "
-						  "be seen (message, frames, python, ...)");
-		r->complaints->strict = strict;
+		r->any_order = true; /* conditions may stand in any, the keys of a signature may not */
+		if (cs_read_map(r, item, keys, CS_COUNT(keys), &v[i]))
+			check_alternative(r, item, &v[i]);
+		r->any_order = false;
 	}
 	*ret_n = v ? (uint32_t)n : 0;
 	return v;

@@ -48,7 +48,7 @@ struct cs_version_tests {
 
 /** What one thread must show. */
 struct cs_thread_test {
-	const char *thread; /* "crashed", "any", "main", or a role; NULL: see match.c */
+	const char *thread; /* "crashed", "any", "main", "gil-holder", "gil-waiter", or a role; NULL: see match.c */
 	struct cs_patterns frames; /* in this order from the innermost, gaps allowed */
 	struct cs_patterns python;
 	uint32_t top;   /* of the innermost frame that says something; 0: none */

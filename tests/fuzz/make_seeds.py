@@ -3,7 +3,7 @@
 """Write the seeds of the fuzzing harnesses: make_seeds.py FOLDER.
 
 Each harness gets FOLDER/NAME/ with a few inputs that reach deep, and with damaged variants of
-each: cut off, and with bytes changed. What is written depends on this file, python_seeds.py and
+each: cut off, and with bytes changed. What is written depends on this file, *_seeds.py and
 the tables in symbols/layouts alone, so that a replay is the same everywhere. The inputs' formats
 are described at the top of each harness.
 """
@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 
 import python_seeds
+import signature_seeds
 
 EM_X86_64, EM_AARCH64 = 62, 183
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_PHDR, PT_GNU_EH_FRAME = 1, 2, 4, 6, 0x6474E550
@@ -413,6 +414,7 @@ def main() -> None:
         "fuzz_expr": expressions(),
         "fuzz_unwind": unwinds(),
         "fuzz_python": python_seeds.seeds(),
+        "fuzz_signature": signature_seeds.seeds(),
         "fuzz_core": cores(),
         "fuzz_analyze": cores(),
     }
