@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reading records line by line. A line may be anybody's: its length is bounded, what is wrong with it is its
- * own affair and not the file's, and what one needs in memory is gone before the next is read.
+ * Reading records line by line. A line may be anybody's: its length is bounded, what is wrong with it is
+ * its own affair and not the file's, and what one needs in memory is gone before the next is read.
  */
 #include "cli/records.h"
 
@@ -116,7 +116,8 @@ struct cs_error *cs_records_match(const char *path, const struct cs_signature_se
 	}
 }
 
-struct cs_error *cs_signatures_choose(const char *dir, struct cs_arena *arena, struct cs_signature_set *ret)
+struct cs_error *cs_signatures_choose(const char *dir, struct cs_arena *arena,
+				      struct cs_signature_set *ret)
 {
 	struct cs_complaints complaints = {.arena = arena};
 	struct cs_error *err = NULL;

@@ -10,8 +10,8 @@
 struct cs_record {
 	const char *text; /* the line as it stands in the file, without its end */
 	size_t len;
-	size_t line;        /* its number, from 1 */
-	const char *source; /* NULL: it does not say */
+	size_t line;                  /* its number, from 1 */
+	const char *source;           /* NULL: it does not say */
 	const struct cs_error *error; /* why it could not be read; NULL: it was */
 	struct cs_findings findings;
 };
@@ -20,8 +20,8 @@ struct cs_record {
 typedef struct cs_error *cs_record_fn(void *arg, const struct cs_record *record);
 
 /**
- * Match each line of @path ("-": standard input) and give it to @fn; empty lines are skipped. A line that is
- * no record is given as well, with its error. Errors: OS, NOMEM, and those of @fn.
+ * Match each line of @path ("-": standard input) and give it to @fn; empty lines are skipped. A line that
+ * is no record is given as well, with its error. Errors: OS, NOMEM, and those of @fn.
  */
 CS_MUST_CHECK struct cs_error *cs_records_match(const char *path, const struct cs_signature_set *set,
 						cs_record_fn *fn, void *arg);

@@ -20,13 +20,14 @@
 typedef struct cs_error *verb_fn(const struct cs_cli *cli, struct cs_text *t,
 				 const struct cs_signature_set *set, enum cs_exit *status);
 
-static struct cs_error *list(const struct cs_cli *cli, struct cs_text *t, const struct cs_signature_set *set,
-			     enum cs_exit *status)
+static struct cs_error *list(const struct cs_cli *cli, struct cs_text *t,
+			     const struct cs_signature_set *set, enum cs_exit *status)
 {
 	(void)status;
 	if (cli->n_operands > 1)
-		return cs_error_new(CS_ERR_ARGUMENT, "signatures list takes no argument (%s); "
-						     "corescan signatures show ID shows one",
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "signatures list takes no argument (%s); "
+				    "corescan signatures show ID shows one",
 				    cli->operands[1]);
 	for (uint32_t i = 0; i < set->n_signatures; i++) {
 		const struct cs_signature *s = &set->signatures[i];
@@ -128,8 +129,8 @@ static void put_signature(struct cs_text *t, const struct cs_signature_set *set,
 		cs_text_fact(t, i ? "" : "reported in", s->references.v[i]);
 }
 
-static struct cs_error *show(const struct cs_cli *cli, struct cs_text *t, const struct cs_signature_set *set,
-			     enum cs_exit *status)
+static struct cs_error *show(const struct cs_cli *cli, struct cs_text *t,
+			     const struct cs_signature_set *set, enum cs_exit *status)
 {
 	(void)status;
 	if (cli->n_operands < 2)
@@ -151,8 +152,8 @@ static struct cs_error *show(const struct cs_cli *cli, struct cs_text *t, const 
 
 /* ---- lint ---- */
 
-static struct cs_error *lint_folder(const char *dir, struct cs_text *t, const struct cs_signature_set *set,
-				    enum cs_exit *status)
+static struct cs_error *lint_folder(const char *dir, struct cs_text *t,
+				    const struct cs_signature_set *set, enum cs_exit *status)
 {
 	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_ARENA);
 	struct cs_complaints complaints = {.arena = arena, .strict = true};
@@ -175,8 +176,8 @@ static struct cs_error *lint_folder(const char *dir, struct cs_text *t, const st
 	return err;
 }
 
-static struct cs_error *lint(const struct cs_cli *cli, struct cs_text *t, const struct cs_signature_set *set,
-			     enum cs_exit *status)
+static struct cs_error *lint(const struct cs_cli *cli, struct cs_text *t,
+			     const struct cs_signature_set *set, enum cs_exit *status)
 {
 	if (cli->n_operands < 2)
 		return lint_folder(FILES, t, set, status);
@@ -242,7 +243,8 @@ static struct cs_error *test_record(void *arg, const struct cs_record *record)
 	return NULL;
 }
 
-static struct cs_error *test_file(struct testing *test, const char *path, const struct cs_signature_set *set)
+static struct cs_error *test_file(struct testing *test, const char *path,
+				  const struct cs_signature_set *set)
 {
 	test->path = path;
 	return cs_records_match(path, set, test_record, test);
@@ -287,10 +289,12 @@ static const struct {
 	{"test", test_cases},
 };
 
-static struct cs_error *run(const struct cs_cli *cli, const struct cs_output *output, enum cs_exit *status)
+static struct cs_error *run(const struct cs_cli *cli, const struct cs_output *output,
+			    enum cs_exit *status)
 {
 	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_ARENA);
-	const struct cs_text_options options = {.color = output->color, .width = output->width, .all = true};
+	const struct cs_text_options options = {
+		.color = output->color, .width = output->width, .all = true};
 	struct cs_text t = {.out = output->stream, .options = &options, .whole = true};
 	struct cs_signature_set set;
 

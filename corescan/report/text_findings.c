@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What it means: the known problem that fits, why it is thought to, and what to do. The first finding is told
- * in full, for it is the cause; the others are its company and get a line each.
+ * What it means: the known problem that fits, why it is thought to, and what to do. The first finding is
+ * told in full, for it is the cause; the others are its company and get a line each.
  */
 #include "report/text_sections.h"
 
 #include <inttypes.h>
 
-#define MAX_WHY 3     /* pieces of evidence shown without --all */
-#define MAX_STEPS 4   /* steps, too */
-#define MAX_OTHERS 3  /* further findings, too */
+#define MAX_WHY 3    /* pieces of evidence shown without --all */
+#define MAX_STEPS 4  /* steps, too */
+#define MAX_OTHERS 3 /* further findings, too */
 #define WHY_COLUMNS 200
-
-static const char *confidence_words(enum cs_confidence confidence)
-{
-	static const char *const words[] = {
-		[CS_CONFIDENCE_POSSIBLE] = "possibly",
-		[CS_CONFIDENCE_LIKELY] = "likely",
-		[CS_CONFIDENCE_CERTAIN] = "certain",
-	};
-
-	return words[confidence];
-}
 
 static void put_title(struct cs_text *t, const struct cs_finding *f)
 {
@@ -30,7 +19,7 @@ static void put_title(struct cs_text *t, const struct cs_finding *f)
 	cs_text_printf(t, "Finding: ");
 	cs_text_put(t, f->title);
 	cs_text_plain(t);
-	cs_text_printf(t, " (%s)\n", confidence_words(f->confidence));
+	cs_text_printf(t, " (%s)\n", cs_confidence_name(f->confidence));
 }
 
 static void put_evidence(struct cs_text *t, const struct cs_finding *f)
@@ -62,7 +51,7 @@ static void put_steps(struct cs_text *t, const struct cs_finding *f)
 	for (size_t i = 0; i < n; i++) {
 		cs_text_label(t, i ? "" : "do");
 		cs_text_printf(t, "%zu. ", i + 1);
-		cs_text_wrapped(t, 2 + CS_TEXT_LABEL + 3, f->steps[i]);
+		cs_text_wrapped(t, 2 + CS_TEXT_LABEL + 3, f->steps[i] ? f->steps[i] : "");
 	}
 	if (n < f->n_steps) {
 		cs_text_label(t, "");
@@ -93,7 +82,7 @@ static void put_others(struct cs_text *t, const struct cs_analysis *a)
 
 		cs_text_label(t, i > 1 ? "" : "also fits");
 		cs_text_put(t, f->title);
-		cs_text_printf(t, " (%s, ", confidence_words(f->confidence));
+		cs_text_printf(t, " (%s, ", cs_confidence_name(f->confidence));
 		cs_text_put(t, f->id);
 		cs_text_printf(t, ")\n");
 	}
@@ -125,7 +114,7 @@ void cs_text_findings(struct cs_text *t, const struct cs_analysis *a)
 	}
 	put_title(t, f);
 	cs_text_printf(t, "  ");
-	cs_text_wrapped(t, 2, f->explanation);
+	cs_text_wrapped(t, 2, f->explanation ? f->explanation : "");
 	put_evidence(t, f);
 	put_steps(t, f);
 	put_references(t, f);

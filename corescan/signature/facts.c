@@ -154,7 +154,8 @@ static const char *public_name(const char *name)
 		for (size_t i = 0; i < CS_COUNT(prefixes); i++) {
 			size_t n = strlen(prefixes[i]);
 
-			if (strncmp(p, prefixes[i], n) || !isalpha((unsigned char)p[n + strspn(p + n, "_")]))
+			if (strncmp(p, prefixes[i], n) ||
+			    !isalpha((unsigned char)p[n + strspn(p + n, "_")]))
 				continue;
 			p += n;
 			more = true;
@@ -166,7 +167,8 @@ static const char *public_name(const char *name)
 
 static bool is_c_library(const char *library)
 {
-	static const char *const names[] = {"libc.", "libc-", "libpthread", "ld-", "librt", "libdl", "ld."};
+	static const char *const names[] = {"libc.", "libc-", "libpthread", "ld-",
+					    "librt", "libdl", "ld."};
 
 	for (size_t i = 0; i < CS_COUNT(names); i++)
 		if (!strncmp(library, names[i], strlen(names[i])))
@@ -299,7 +301,8 @@ static void *keep(struct cs_facts_maker *m, const void *v, size_t n, size_t size
 
 uint32_t cs_facts_stack(struct cs_facts_maker *m)
 {
-	struct cs_fact_stack stack = {.n_frames = (uint32_t)m->frames.n, .n_python = (uint32_t)m->python.n};
+	struct cs_fact_stack stack = {.n_frames = (uint32_t)m->frames.n,
+				      .n_python = (uint32_t)m->python.n};
 
 	stack.frames = keep(m, m->frames.v, m->frames.n, sizeof(struct cs_fact_frame));
 	stack.python = keep(m, m->python.v, m->python.n, sizeof(struct cs_fact_frame));
@@ -352,8 +355,8 @@ void cs_facts_signal(struct cs_facts_maker *m, const char *name, struct cs_facts
 }
 
 /* The first line of the text begins with one of the names. */
-static bool begins_with_any(const struct cs_fact_text *t, enum cs_text_kind kind, const char *const *names,
-			    size_t n)
+static bool begins_with_any(const struct cs_fact_text *t, enum cs_text_kind kind,
+			    const char *const *names, size_t n)
 {
 	for (size_t i = 0; t->kind == kind && i < n; i++)
 		if (!strncmp(t->text, names[i], strlen(names[i])))
@@ -363,15 +366,20 @@ static bool begins_with_any(const struct cs_fact_text *t, enum cs_text_kind kind
 
 static uint64_t facts_of_texts(const struct cs_facts_maker *m)
 {
-	static const char *const finalizing[] = {"Py_FinalizeEx", "Py_Finalize", "finalize_modules",
-						 "finalize_interp_clear", "_PyInterpreterState_Clear",
-						 "interpreter_clear", "wait_for_thread_shutdown"};
+	static const char *const finalizing[] = {"Py_FinalizeEx",
+						 "Py_Finalize",
+						 "finalize_modules",
+						 "finalize_interp_clear",
+						 "_PyInterpreterState_Clear",
+						 "interpreter_clear",
+						 "wait_for_thread_shutdown"};
 	static const char *const exiting[] = {"__run_exit_handlers", "exit (", "__GI_exit", "_dl_fini",
 					      "__cxa_finalize"};
 	static const char *const gil[] = {"take_gil"};
 	static const char *const ending[] = {"std::terminate", "__cxxabiv1::__terminate"};
-	static const char *const collecting[] = {"gc_collect_main", "gc_collect_region", "deduce_unreachable",
-						 "subtract_refs", "collect_with_callback"};
+	static const char *const collecting[] = {"gc_collect_main", "gc_collect_region",
+						 "deduce_unreachable", "subtract_refs",
+						 "collect_with_callback"};
 	static const char *const first[] = {"libgomp"}, *const second[] = {"libiomp5", "libomp."};
 	uint64_t facts = 0;
 	unsigned openmp = 0;
@@ -389,9 +397,9 @@ static uint64_t facts_of_texts(const struct cs_facts_maker *m)
 			facts |= CS_FACT_BIT(TERMINATED);
 		if (begins_with_any(t, CS_TEXT_NATIVE, collecting, CS_COUNT(collecting)))
 			facts |= CS_FACT_BIT(COLLECTING);
-		if (t->kind == CS_TEXT_MESSAGE && (strstr(t->text, "OutOfMemoryError") ||
-						   strstr(t->text, "CUDA out of memory") ||
-						   !strncmp(t->text, "MemoryError", 11)))
+		if (t->kind == CS_TEXT_MESSAGE &&
+		    (strstr(t->text, "OutOfMemoryError") || strstr(t->text, "CUDA out of memory") ||
+		     !strncmp(t->text, "MemoryError", 11)))
 			facts |= CS_FACT_BIT(OOM_ERROR_STORED);
 		openmp |= begins_with_any(t, CS_TEXT_MODULE, first, CS_COUNT(first)) ? 1 : 0;
 		openmp |= begins_with_any(t, CS_TEXT_MODULE, second, CS_COUNT(second)) ? 2 : 0;

@@ -35,7 +35,8 @@
 	F(ABORTED, "aborted", "abort() by the process itself")                                           \
 	F(COLLECTING, "collecting", "Python's cyclic garbage collector runs")                            \
 	F(SENT_FROM_OUTSIDE, "sent-from-outside", "the signal was sent by another process")              \
-	F(REPORT, "report", "what is known is a pasted report, not a core: what it lacks may have been there") \
+	F(REPORT, "report",                                                                              \
+	  "what is known is a pasted report, not a core: what it lacks may have been there")             \
 	F(NO_CRASH, "no-crash", "the process did not crash: it hung, or was looked at")
 
 enum cs_fact {
@@ -54,7 +55,8 @@ enum cs_text_kind { CS_TEXT_NATIVE, CS_TEXT_PYTHON, CS_TEXT_MESSAGE, CS_TEXT_MOD
 
 /** One distinct text that patterns are searched in. */
 struct cs_fact_text {
-	const char *text;  /* a line for each way to write it: "__GI_abort (libc.so.6)\nabort (libc.so.6)" */
+	const char
+		*text; /* a line for each way to write it: "__GI_abort (libc.so.6)\nabort (libc.so.6)" */
 	const char *shown; /* for evidence */
 	enum cs_text_kind kind;
 };
@@ -98,10 +100,10 @@ struct cs_facts {
 	uint32_t n_messages;
 	const uint32_t *modules; /* texts; of a report those on its stacks */
 	uint32_t n_modules;
-	bool threads_known;   /* false: a report that was cut; what is not said is not absent */
-	uint32_t signal;      /* text */
+	bool threads_known; /* false: a report that was cut; what is not said is not absent */
+	uint32_t signal;    /* text */
 	bool has_signal;
-	int32_t exit;         /* status, negative for a signal */
+	int32_t exit; /* status, negative for a signal */
 	bool has_exit;
 	enum cs_kind kind;
 	uint64_t facts;
@@ -109,7 +111,7 @@ struct cs_facts {
 	size_t n_environment;
 	const struct cs_version *versions;
 	size_t n_versions;
-	size_t dropped;       /* frames, messages or modules for which there was no room */
+	size_t dropped; /* frames, messages or modules for which there was no room */
 };
 
 /** Facts of an analysis, in @arena. Errors: NOMEM. */

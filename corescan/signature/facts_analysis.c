@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Facts of an analysis: its stacks, messages and crash in the form that signatures are matched against. */
+/* Facts of an analysis: its stacks, messages and crash in the form that signatures are matched against.
+ */
 #include "signature/facts.h"
 
 #include "base/limits.h"
@@ -64,7 +65,8 @@ static void add_threads(struct cs_facts_maker *m, const struct cs_analysis *a)
 
 static bool is_final(const struct cs_analysis *a, const struct cs_exception *e)
 {
-	return e->fatal || (a->crash.tid && e->tid == a->crash.tid && e->state && strcmp(e->state, "stored"));
+	return e->fatal ||
+	       (a->crash.tid && e->tid == a->crash.tid && e->state && strcmp(e->state, "stored"));
 }
 
 static void add_exception(struct cs_facts_maker *m, const struct cs_analysis *a,

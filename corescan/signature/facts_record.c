@@ -62,7 +62,8 @@ static bool is_python_file(const char *file, size_t len)
 }
 
 /* "function (library)"; @python says that it stands in a list of Python frames. */
-static struct cs_error *add_frame(struct record *r, const char *frame, size_t len, int64_t number, bool python)
+static struct cs_error *add_frame(struct record *r, const char *frame, size_t len, int64_t number,
+				  bool python)
 {
 	const char *open = NULL, *file = NULL, *function;
 	size_t file_len = 0;
@@ -98,8 +99,8 @@ static struct cs_error *add_frames(struct record *r, const json_t *object, const
 	{
 		if (!json_is_string(frame))
 			return wrong(key, "a list of texts, \"function (library)\"");
-		CS_TRY(add_frame(r, json_string_value(frame), strlen(json_string_value(frame)), (int64_t)i,
-				 python));
+		CS_TRY(add_frame(r, json_string_value(frame), strlen(json_string_value(frame)),
+				 (int64_t)i, python));
 	}
 	return NULL;
 }
@@ -110,10 +111,14 @@ static const char *role_of_name(const char *name)
 	static const struct {
 		const char *name, *role;
 	} rows[] = {
-		{"pt_nccl_watchdg", "nccl-watchdog"}, {"pt_nccl_heartbt", "nccl-heartbeat"},
-		{"pt_main_thread", "main"},	      {"MainThread", "main"},
-		{"pt_autograd_", "autograd"},	      {"jemalloc_bg_thd", "jemalloc-background"},
-		{"cuda-EvtHandlr", "cuda-driver"},    {"cuda0", "cuda-driver"},
+		{"pt_nccl_watchdg", "nccl-watchdog"},
+		{"pt_nccl_heartbt", "nccl-heartbeat"},
+		{"pt_main_thread", "main"},
+		{"MainThread", "main"},
+		{"pt_autograd_", "autograd"},
+		{"jemalloc_bg_thd", "jemalloc-background"},
+		{"cuda-EvtHandlr", "cuda-driver"},
+		{"cuda0", "cuda-driver"},
 		{"NCCL", "nccl-proxy"},
 	};
 
@@ -257,8 +262,10 @@ static struct cs_error *read_facts(struct record *r)
 	return NULL;
 }
 
-/* {"RANK": "6"} or {"torch": "2.6.0"}: pairs of texts, as variables; versions begin with the same members. */
-static struct cs_error *pairs_of(struct record *r, const char *key, struct cs_variable **ret, size_t *ret_n)
+/* {"RANK": "6"} or {"torch": "2.6.0"}: pairs of texts, as variables; versions begin with the same
+ * members. */
+static struct cs_error *pairs_of(struct record *r, const char *key, struct cs_variable **ret,
+				 size_t *ret_n)
 {
 	json_t *object = json_object_get(r->json, key);
 	size_t n = json_object_size(object), i = 0;
@@ -337,13 +344,15 @@ static struct cs_error *read_kind(struct record *r)
 	return NULL;
 }
 
-/* "Current thread 0x... (most recent call first)": so faulthandler marks who crashed, wherever it stands. */
+/* "Current thread 0x... (most recent call first)": so faulthandler marks who crashed, wherever it stands.
+ */
 static void mark_current(struct record *r)
 {
 	struct cs_fact_thread *current = NULL;
 
 	for (size_t i = 0; i < r->maker.threads.n && r->facts->kind != CS_KIND_HANG; i++)
-		if (r->maker.threads.v[i].name && !strncmp(r->maker.threads.v[i].name, "Current thread", 14))
+		if (r->maker.threads.v[i].name &&
+		    !strncmp(r->maker.threads.v[i].name, "Current thread", 14))
 			current = &r->maker.threads.v[i];
 	if (!current)
 		return;
@@ -355,9 +364,10 @@ static void mark_current(struct record *r)
 /* The interpreter's own functions take turns on every stack that runs Python. */
 static bool is_interpreter(const char *text)
 {
-	static const char *const names[] = {"_Py", "Py", "call_function", "cfunction", "method_", "slot_",
-					    "type_call", "object_", "function_code", "do_call", "vectorcall",
-					    "builtin_", "fast_function", "partial_", "wrap", "??"};
+	static const char *const names[] = {"_Py",           "Py",       "call_function", "cfunction",
+					    "method_",       "slot_",    "type_call",     "object_",
+					    "function_code", "do_call",  "vectorcall",    "builtin_",
+					    "fast_function", "partial_", "wrap",          "??"};
 
 	for (size_t i = 0; i < CS_COUNT(names); i++)
 		if (!strncmp(text, names[i], strlen(names[i])))
@@ -394,7 +404,8 @@ static void find_recursion(struct record *r)
 		const struct cs_fact_thread *t = &r->maker.threads.v[i];
 		const struct cs_fact_stack *s = &r->maker.stacks.v[t->stack];
 
-		if (t->crashed && (recurs(r, s->frames, s->n_frames) || recurs(r, s->python, s->n_python)))
+		if (t->crashed &&
+		    (recurs(r, s->frames, s->n_frames) || recurs(r, s->python, s->n_python)))
 			r->facts->facts |= CS_FACT_BIT(STACK_OVERFLOW);
 	}
 }
@@ -434,7 +445,8 @@ struct cs_error *cs_facts_of_record(const char *line, size_t len, struct cs_aren
 				    struct cs_facts *ret, const char **source_ret)
 {
 	CS_CLEANUP(json_decrefp) json_t *json = NULL;
-	CS_CLEANUP(record_deinit) struct record r = {.maker = {.arena = arena}, .facts = ret, .arena = arena};
+	CS_CLEANUP(record_deinit)
+	struct record r = {.maker = {.arena = arena}, .facts = ret, .arena = arena};
 	const char *source;
 	json_error_t why;
 

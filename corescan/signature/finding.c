@@ -167,7 +167,8 @@ struct cs_error *cs_signatures_match(const char *dir, struct cs_arena *arena, st
 	CS_TRY(cs_match(&set, scanner, &facts, arena, &findings));
 	if (facts.dropped || findings.limits_hit)
 		cs_diag(diags, CS_SEVERITY_WARNING, "signature", "signature-limit", 0,
-			"not all of the process was compared with the signatures: %zu frames or messages were "
+			"not all of the process was compared with the signatures: %zu frames or messages "
+			"were "
 			"left out, %zu searches ended early",
 			facts.dropped, findings.limits_hit);
 	ret->findings = findings.v;

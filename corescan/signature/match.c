@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Conditions against facts. A signature is first asked whether its literals occur at all, which nearly none
- * survives; only then are threads walked.
+ * Conditions against facts. A signature is first asked whether its literals occur at all, which nearly
+ * none survives; only then are threads walked.
  *
  * The thread that a condition is about is, unless it says so, the one that crashed; in a process that
  * did not crash, any thread that is not idle. Nearly every process has dozens of threads that wait for
  * work in the same libraries as a thread that waits in vain: decoys.yaml tells them apart.
  *
- * How sure a finding may be: an exception that was kept or handled proves less than the one that ended the
- * process; and a process that was only looked at may be waiting rightly, so that stacks alone
- * prove little, and general waits next to nothing.
+ * How sure a finding may be: an exception that was kept or handled proves less than the one that ended
+ * the process; and a process that was only looked at may be waiting rightly, so that stacks alone prove
+ * little, and general waits next to nothing.
  */
 #include "signature/match.h"
 
@@ -28,14 +28,14 @@ struct matcher {
 	struct cs_scanner *scanner;
 	const struct cs_facts *facts;
 	struct cs_arena *arena;
-	uint8_t *flags;       /* of texts: IS_REPORTER, IS_PLAIN */
-	bool *idle;           /* of stacks */
-	uint32_t *tried;      /* of stacks: the walk that it failed in */
+	uint8_t *flags;  /* of texts: IS_REPORTER, IS_PLAIN */
+	bool *idle;      /* of stacks */
+	uint32_t *tried; /* of stacks: the walk that it failed in */
 	uint32_t walk;
-	bool crashed;         /* there is a crashed thread */
+	bool crashed;                        /* there is a crashed thread */
 	CS_VEC(struct cs_evidence) evidence; /* of the alternative being tried */
-	bool said;            /* it needs a message of what ended the process, and has it */
-	bool kept;            /* ... and has it only of an exception that was kept or handled */
+	bool said; /* it needs a message of what ended the process, and has it */
+	bool kept; /* ... and has it only of an exception that was kept or handled */
 	bool nomem;
 };
 
@@ -64,7 +64,8 @@ static void see_message(struct matcher *m, uint32_t pattern, const struct cs_fac
 	size_t start, end, first, last;
 
 	cs_scan_where(m->scanner, pattern, message->text, &start, &end);
-	for (first = start; first > 0 && text[first - 1] != '\n' && start - first < CS_MAX_EVIDENCE_TEXT / 4;)
+	for (first = start;
+	     first > 0 && text[first - 1] != '\n' && start - first < CS_MAX_EVIDENCE_TEXT / 4;)
 		first--;
 	while (first > 0 && first < start && text[first - 1] != '\n' && text[first - 1] != ' ')
 		first++; /* not in the middle of a word */
@@ -85,8 +86,8 @@ static bool found(const struct matcher *m, uint32_t pattern, uint32_t text)
 }
 
 /* All patterns in frames from the innermost on, in order. @seen NULL: nobody asks for evidence. */
-static bool in_order(struct matcher *m, const struct cs_patterns *patterns, const struct cs_fact_frame *frames,
-		     uint32_t n, const struct cs_fact_thread *seen)
+static bool in_order(struct matcher *m, const struct cs_patterns *patterns,
+		     const struct cs_fact_frame *frames, uint32_t n, const struct cs_fact_thread *seen)
 {
 	size_t before = m->evidence.n;
 	uint32_t next = 0;
@@ -121,7 +122,8 @@ static bool top_is(struct matcher *m, uint32_t pattern, const struct cs_fact_sta
 	return true;
 }
 
-static bool may_be(const struct matcher *m, const struct cs_thread_test *test, const struct cs_fact_thread *t)
+static bool may_be(const struct matcher *m, const struct cs_thread_test *test,
+		   const struct cs_fact_thread *t)
 {
 	if (!test->thread)
 		return m->crashed ? t->crashed : !m->idle[t->stack];
@@ -155,7 +157,8 @@ static bool shows(struct matcher *m, const struct cs_thread_test *test, const st
 }
 
 /* The first thread from @from on, besides @but, that passes; NO_THREAD: none. */
-static uint32_t find_thread(struct matcher *m, const struct cs_thread_test *test, uint32_t from, uint32_t but)
+static uint32_t find_thread(struct matcher *m, const struct cs_thread_test *test, uint32_t from,
+			    uint32_t but)
 {
 	if (from == 0)
 		m->walk++;
@@ -482,8 +485,8 @@ static struct cs_error *make_findings(const struct matcher *m, struct cs_hit *hi
 struct cs_error *cs_match(const struct cs_signature_set *set, struct cs_scanner *scanner,
 			  const struct cs_facts *facts, struct cs_arena *arena, struct cs_findings *ret)
 {
-	CS_CLEANUP(matcher_deinit) struct matcher m = {
-		.set = set, .scanner = scanner, .facts = facts, .arena = arena};
+	CS_CLEANUP(matcher_deinit)
+	struct matcher m = {.set = set, .scanner = scanner, .facts = facts, .arena = arena};
 	CS_CLEANUP(cs_freep) struct cs_hit *hits = calloc((size_t)set->n_signatures + 1, sizeof(*hits));
 	size_t n = 0;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a regular expression must find, without running it: of "WorkNCCL::(checkTimeout|isDone)" each match
- * has "WorkNCCL::" in it, and either of two words. The search for such literals in all texts at once is
- * what makes hundreds of signatures cost nothing where they do not fit (scan.c). Reads the syntax only
- * as far as it is sure of it: at anything else it says that nothing is known.
+ * What a regular expression must find, without running it: of "WorkNCCL::(checkTimeout|isDone)" each
+ * match has "WorkNCCL::" in it, and either of two words. The search for such literals in all texts at
+ * once is what makes hundreds of signatures cost nothing where they do not fit (scan.c). Reads the syntax
+ * only as far as it is sure of it: at anything else it says that nothing is known.
  */
 #include "signature/pattern.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Values of signature files: texts, patterns, versions, and maps by a table of their keys. Every complaint
- * names file, line, signature and key, says what is wrong and what would be right.
+ * Values of signature files: texts, patterns, versions, and maps by a table of their keys. Every
+ * complaint names file, line, signature and key, says what is wrong and what would be right.
  */
 #include "signature/read.h"
 
@@ -217,8 +217,8 @@ static bool version_test(struct cs_reader *r, const char *text, size_t len, stru
 		at += op;
 		at += strspn(text + at, " ");
 		version = strcspn(text + at, ", ");
-		if (!version || strspn(text + at + version, " ") < len - at - version ||
-		    text[at] < '0' || text[at] > '9')
+		if (!version || strspn(text + at + version, " ") < len - at - version || text[at] < '0' ||
+		    text[at] > '9')
 			return false;
 		ret->name = cs_arena_strndup(r->arena, text, name);
 		ret->op = !strcmp(ops[i], "==") ? "=" : ops[i];
@@ -263,7 +263,8 @@ void cs_read_versions(struct cs_reader *r, const struct cs_yaml *node, void *ret
 void cs_read_confidence(struct cs_reader *r, const struct cs_yaml *node, void *ret)
 {
 	for (int c = CS_CONFIDENCE_POSSIBLE; c <= CS_CONFIDENCE_CERTAIN; c++) {
-		if (node->kind != CS_YAML_TEXT || strcmp(node->text, cs_confidence_word((enum cs_confidence)c)))
+		if (node->kind != CS_YAML_TEXT ||
+		    strcmp(node->text, cs_confidence_word((enum cs_confidence)c)))
 			continue;
 		*(enum cs_confidence *)ret = (enum cs_confidence)c;
 		return;

@@ -12,7 +12,7 @@ struct cs_reader {
 	const char *file;    /* for messages */
 	const char *stem;    /* its name without folder and ".yaml" */
 	const char *subject; /* id of the signature being read; NULL: none */
-	bool any_order; /* keys may stand in any */
+	bool any_order;      /* keys may stand in any */
 	bool nomem;
 	CS_VEC(struct cs_pattern) patterns; /* [0] is not used */
 	CS_VEC(struct cs_signature) signatures;
@@ -48,11 +48,11 @@ bool cs_read_map(struct cs_reader *r, const struct cs_yaml *node, const struct c
 		 void *ret);
 size_t cs_yaml_count(const struct cs_yaml *node);
 
-cs_read_fn cs_read_text;     /* const char * */
-cs_read_fn cs_read_texts;    /* struct cs_texts: a list, or one text */
-cs_read_fn cs_read_pattern;  /* uint32_t */
-cs_read_fn cs_read_patterns; /* struct cs_patterns: a list, or one pattern */
-cs_read_fn cs_read_versions; /* struct cs_version_tests */
+cs_read_fn cs_read_text;       /* const char * */
+cs_read_fn cs_read_texts;      /* struct cs_texts: a list, or one text */
+cs_read_fn cs_read_pattern;    /* uint32_t */
+cs_read_fn cs_read_patterns;   /* struct cs_patterns: a list, or one pattern */
+cs_read_fn cs_read_versions;   /* struct cs_version_tests */
 cs_read_fn cs_read_confidence; /* enum cs_confidence */
 
 /** `any` and `not`: alternatives. @ret_n becomes their number. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The conditions of signature files: what must hold of messages, threads, signal, modules, environment. */
+/* The conditions of signature files: what must hold of messages, threads, signal, modules, environment.
+ */
 #include "signature/facts.h"
 #include "signature/read.h"
 
@@ -193,14 +194,17 @@ static bool is_cheap(const struct cs_reader *r, const struct cs_alternative *a)
 	return cheap || a->signal || a->n_exits || a->n_env || a->facts;
 }
 
-static void check_alternative(struct cs_reader *r, const struct cs_yaml *item, const struct cs_alternative *a)
+static void check_alternative(struct cs_reader *r, const struct cs_yaml *item,
+			      const struct cs_alternative *a)
 {
 	if (!says_something(a))
-		cs_read_complain(r, item, "this alternative holds of every process; say what must "
-					  "be seen (message, frames, python, ...)");
+		cs_read_complain(r, item,
+				 "this alternative holds of every process; say what must "
+				 "be seen (message, frames, python, ...)");
 	else if (!is_cheap(r, a) && r->complaints->strict)
-		cs_read_complain(r, item, "no expression of this alternative has a word of %d letters that must "
-					  "occur, so it would be tried on every process; say more",
+		cs_read_complain(r, item,
+				 "no expression of this alternative has a word of %d letters that must "
+				 "occur, so it would be tried on every process; say more",
 				 CS_LEAST_LITERAL);
 }
 

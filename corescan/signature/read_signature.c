@@ -193,6 +193,7 @@ void cs_read_decoy(struct cs_reader *r, const struct cs_yaml *node)
 	if (cs_read_map(r, node, decoy_keys, CS_COUNT(decoy_keys), &decoy) && !decoy.frames.n &&
 	    !decoy.python.n)
 		cs_read_complain(r, node, "every thread would be idle; give frames or python");
-	if (r->complaints->list.n == before && !cs_ok(CS_PUSH(&r->decoys, decoy, CS_MAX_PATTERNS, "decoys")))
+	if (r->complaints->list.n == before &&
+	    !cs_ok(CS_PUSH(&r->decoys, decoy, CS_MAX_PATTERNS, "decoys")))
 		r->nomem = true;
 }

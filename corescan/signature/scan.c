@@ -49,16 +49,17 @@ struct cs_scanner {
 
 	const struct cs_facts *facts;
 	CS_VEC(struct candidate) candidates;
-	size_t *first;       /* of each text; n_texts + 1 */
-	size_t *last_seen;   /* one a pattern: the text that it was last noted for, + 1 */
-	uint8_t *may;        /* one a pattern: bit set of kinds of texts */
+	size_t *first;     /* of each text; n_texts + 1 */
+	size_t *last_seen; /* one a pattern: the text that it was last noted for, + 1 */
+	uint8_t *may;      /* one a pattern: bit set of kinds of texts */
 	size_t limits_hit;
 	bool nomem;
 };
 
 static unsigned bucket_of(const unsigned char *p)
 {
-	unsigned h = (unsigned)tolower(p[0]) | (unsigned)tolower(p[1]) << 8 | (unsigned)tolower(p[2]) << 16;
+	unsigned h =
+		(unsigned)tolower(p[0]) | (unsigned)tolower(p[1]) << 8 | (unsigned)tolower(p[2]) << 16;
 
 	return (h * 2654435761U) >> 19;
 }
@@ -238,8 +239,8 @@ static bool run(struct cs_scanner *s, uint32_t pattern, const char *bytes)
 		return false;
 	}
 	n = pcre2_match(s->codes[pattern], (PCRE2_SPTR)bytes, strlen(bytes), 0, 0, s->data, s->context);
-	s->limits_hit += n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_DEPTHLIMIT ||
-			 n == PCRE2_ERROR_HEAPLIMIT;
+	s->limits_hit +=
+		n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_DEPTHLIMIT || n == PCRE2_ERROR_HEAPLIMIT;
 	s->nomem |= n == PCRE2_ERROR_NOMEMORY;
 	return n >= 0;
 }
@@ -265,7 +266,8 @@ bool cs_scan_text(struct cs_scanner *s, uint32_t pattern, uint32_t text)
 	return false;
 }
 
-void cs_scan_where(struct cs_scanner *s, uint32_t pattern, uint32_t text, size_t *ret_start, size_t *ret_end)
+void cs_scan_where(struct cs_scanner *s, uint32_t pattern, uint32_t text, size_t *ret_start,
+		   size_t *ret_end)
 {
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(s->data);
 	bool found = run(s, pattern, s->facts->texts[text].text);

@@ -48,11 +48,12 @@ struct cs_version_tests {
 
 /** What one thread must show. */
 struct cs_thread_test {
-	const char *thread; /* "crashed", "any", "main", "gil-holder", "gil-waiter", or a role; NULL: see match.c */
+	const char *thread; /* "crashed", "any", "main", "gil-holder", "gil-waiter", or a role; NULL: see
+			       match.c */
 	struct cs_patterns frames; /* in this order from the innermost, gaps allowed */
 	struct cs_patterns python;
-	uint32_t top;   /* of the innermost frame that says something; 0: none */
-	bool apart;     /* `frames` and `python` may be of two threads */
+	uint32_t top; /* of the innermost frame that says something; 0: none */
+	bool apart;   /* `frames` and `python` may be of two threads */
 };
 
 struct cs_env_test {
@@ -135,10 +136,10 @@ extern const struct cs_signature_set cs_signatures_builtin;
 
 /** What is wrong with signature files: "FILE:LINE: KEY: what is wrong and what to do". */
 struct cs_complaints {
-	struct cs_arena *arena; /* not owned */
+	struct cs_arena *arena;    /* not owned */
 	CS_VEC(const char *) list; /* owned by its user: free(list.v) */
 	size_t dropped;            /* beyond CS_MAX_SIGNATURE_COMPLAINTS */
-	bool strict; /* also complain of what only matters for files of this project */
+	bool strict;               /* also complain of what only matters for files of this project */
 };
 
 /**
@@ -152,13 +153,15 @@ struct cs_complaints {
  * Errors: OS (the folder or a file cannot be read), LIMIT, NOMEM.
  */
 CS_MUST_CHECK struct cs_error *cs_signatures_load(const char *dir, const struct cs_signature_set *base,
-						  struct cs_arena *arena, struct cs_complaints *complaints,
+						  struct cs_arena *arena,
+						  struct cs_complaints *complaints,
 						  struct cs_signature_set *ret);
 
 /** As cs_signatures_load(), of one file's bytes. @name is for messages and tells what is in it. */
 CS_MUST_CHECK struct cs_error *cs_signatures_parse(const char *name, const void *bytes, size_t len,
 						   const struct cs_signature_set *base,
-						   struct cs_arena *arena, struct cs_complaints *complaints,
+						   struct cs_arena *arena,
+						   struct cs_complaints *complaints,
 						   struct cs_signature_set *ret);
 
 /** The signature with that id; NULL: none. */

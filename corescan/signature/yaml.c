@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * YAML text into nodes, by libyaml's events. Knows YAML; refuses to know what a signature is. Only what
- * people write by hand is taken: an alias could make a small file a large tree, a tag could ask for types.
+ * people write by hand is taken: an alias could make a small file a large tree, a tag could ask for
+ * types.
  */
 #include "signature/yaml.h"
 

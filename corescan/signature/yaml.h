@@ -9,11 +9,11 @@ enum cs_yaml_kind { CS_YAML_TEXT, CS_YAML_LIST, CS_YAML_MAP };
 
 struct cs_yaml {
 	enum cs_yaml_kind kind;
-	uint32_t line;           /* from 1 */
-	const char *text;        /* of a text */
-	const char *key;         /* of a map's member */
-	struct cs_yaml *first;   /* items of a list, members of a map */
-	struct cs_yaml *next;    /* sibling, or the next document */
+	uint32_t line;         /* from 1 */
+	const char *text;      /* of a text */
+	const char *key;       /* of a map's member */
+	struct cs_yaml *first; /* items of a list, members of a map */
+	struct cs_yaml *next;  /* sibling, or the next document */
 };
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Writes the signatures of a folder as C: embed_signatures FOLDER FILE. Run by the build, with the loader that
- * corescan itself has; complains as `corescan signatures lint` does and fails if anything is wrong.
+ * Writes the signatures of a folder as C: embed_signatures FOLDER FILE. Run by the build, with the loader
+ * that corescan itself has; complains as `corescan signatures lint` does and fails if anything is wrong.
  *
  * Lists are written before the structs that point to them, each under a number of its own.
  */
@@ -99,7 +99,8 @@ struct thread_lists {
 
 static struct thread_lists list_thread(const struct cs_thread_test *t)
 {
-	return (struct thread_lists){.frames = list_numbers(&t->frames), .python = list_numbers(&t->python)};
+	return (struct thread_lists){.frames = list_numbers(&t->frames),
+				     .python = list_numbers(&t->python)};
 }
 
 static void put_thread(const struct cs_thread_test *t, struct thread_lists lists)
@@ -171,8 +172,8 @@ static void put_alternative(const struct cs_alternative *a, const struct alterna
 	put_list("modules", l->modules, a->modules.n);
 	put_array("env", "n_env", l->env, a->n_env);
 	put_list("versions", l->versions, a->versions.n);
-	fprintf(out, ".signal = %" PRIu32 ", .kinds = %" PRIu32 ", .facts = UINT64_C(%" PRIu64 "), ", a->signal,
-		a->kinds, a->facts);
+	fprintf(out, ".signal = %" PRIu32 ", .kinds = %" PRIu32 ", .facts = UINT64_C(%" PRIu64 "), ",
+		a->signal, a->kinds, a->facts);
 	fprintf(out, ".has_confidence = %d, .confidence = (enum cs_confidence)%d},\n", a->has_confidence,
 		(int)a->confidence);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Signatures and records. The first byte of an input says what it is: 'r', a record that is matched against the
- * built-in signatures; 'y', a file of signatures, against which a record of every kind of text is then
- * matched.
+ * Signatures and records. The first byte of an input says what it is: 'r', a record that is matched
+ * against the built-in signatures; 'y', a file of signatures, against which a record of every kind of
+ * text is then matched.
  */
 #include "base/limits.h"
 #include "signature/match.h"
@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char sample[] =
 	"{\"signal\":\"SIGABRT\",\"kind\":\"crash\",\"message\":\"terminate called after out of memory\","
 	"\"threads\":[{\"frames\":[\"abort (libc.so.6)\",\"c10::Error::Error() (libc10.so)\"],"
-	"\"python_frames\":[\"train (train.py)\"]}],\"modules\":[\"libc10.so\"],\"env\":{\"RANK\":\"1\"}}";
+	"\"python_frames\":[\"train "
+	"(train.py)\"]}],\"modules\":[\"libc10.so\"],\"env\":{\"RANK\":\"1\"}}";
 
 static void check(const struct cs_findings *f)
 {
@@ -26,7 +27,8 @@ static void check(const struct cs_findings *f)
 			abort();
 }
 
-static void match(struct cs_arena *arena, const struct cs_signature_set *set, const char *record, size_t len)
+static void match(struct cs_arena *arena, const struct cs_signature_set *set, const char *record,
+		  size_t len)
 {
 	struct cs_scanner *scanner = NULL;
 	struct cs_findings findings;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signature files: what right ones become, and that each wrong one is answered with line, key and remedy. */
+/* Signature files: what right ones become, and that each wrong one is answered with line, key and remedy.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,13 +37,14 @@ struct read {
 	struct cs_signature_set set;
 };
 
-static void read_text(struct read *r, const char *name, const char *text, const struct cs_signature_set *base,
-		      bool strict)
+static void read_text(struct read *r, const char *name, const char *text,
+		      const struct cs_signature_set *base, bool strict)
 {
 	*r = (struct read){.arena = cs_arena_create(64UL << 20)};
 	assert_non_null(r->arena);
 	r->complaints = (struct cs_complaints){.arena = r->arena, .strict = strict};
-	assert_null(cs_signatures_parse(name, text, strlen(text), base, r->arena, &r->complaints, &r->set));
+	assert_null(
+		cs_signatures_parse(name, text, strlen(text), base, r->arena, &r->complaints, &r->set));
 }
 
 static void end(struct read *r)
@@ -84,8 +86,7 @@ static void test_whole(void **state)
 				"    fact: null-write\n"
 				"    confidence: possible\n"
 				"not:\n  - message: 'lucky after all'\n"
-				"wins_over: [a-crash]\n" TAIL
-				"  - text: Set it.\n"
+				"wins_over: [a-crash]\n" TAIL "  - text: Set it.\n"
 				"    unless_env: NCCL_DEBUG\n"
 				"    versions: 'torch>=2'\n"
 				"versions: 'all'\n"
@@ -132,19 +133,25 @@ static void test_complaints(void **state)
 		const char *text, *complaint;
 	} rows[] = {
 		{HEAD TAIL, "tests.yaml:1: a-crash: any is missing"},
-		{HEAD ANY TAIL "colour: red\n", "tests.yaml:13: a-crash: colour: there is no such key here; known"},
-		{HEAD "any:\n  - mesage: x\n" TAIL, "tests.yaml:8: a-crash: mesage: there is no such key"},
-		{HEAD "any:\n  - message: 'a(bc'\n" TAIL, "'a(bc' is no regular expression (PCRE2): missing"},
+		{HEAD ANY TAIL "colour: red\n",
+		 "tests.yaml:13: a-crash: colour: there is no such key here; known"},
+		{HEAD "any:\n  - mesage: x\n" TAIL,
+		 "tests.yaml:8: a-crash: mesage: there is no such key"},
+		{HEAD "any:\n  - message: 'a(bc'\n" TAIL,
+		 "'a(bc' is no regular expression (PCRE2): missing"},
 		{HEAD "any:\n  - message: 'x*'\n" TAIL, "matches every text"},
-		{HEAD "any:\n  - message: 'ab.cd'\n" TAIL, "no expression of this alternative has a word of 3 letters"},
+		{HEAD "any:\n  - message: 'ab.cd'\n" TAIL,
+		 "no expression of this alternative has a word of 3 letters"},
 		{HEAD "any:\n  - kind: crash\n" TAIL, "holds of every process"},
 		{HEAD "any: []\n" TAIL, "must be a list of conditions"},
 		{HEAD "any:\n  - message: ''\n" TAIL, "must be a regular expression in quotes"},
 		{HEAD "any:\n  - signal: SIGSEGV\n    kind: stall\n" TAIL, "must be crash, hang or oom"},
 		{HEAD "any:\n  - exit: [many]\n" TAIL, "must be numbers like 137"},
 		{HEAD "any:\n  - fact: blue-moon\n" TAIL, "there is no fact 'blue-moon'"},
-		{HEAD "any:\n  - message: luck\n    versions: 'torch'\n" TAIL, "must be like 'torch>=2.2"},
-		{HEAD "any:\n  - message: luck\n    others: x\n" TAIL, "must be a list of conditions of other"},
+		{HEAD "any:\n  - message: luck\n    versions: 'torch'\n" TAIL,
+		 "must be like 'torch>=2.2"},
+		{HEAD "any:\n  - message: luck\n    others: x\n" TAIL,
+		 "must be a list of conditions of other"},
 		{HEAD "any:\n  - env: [A]\n" TAIL, "must be {NAME: 'regular expression'}"},
 		{HEAD ANY "wins_over: [nobody]\n" TAIL, "there is no signature 'nobody'"},
 		{HEAD TAIL ANY, "any: must stand before"},
@@ -186,8 +193,9 @@ static void test_twice(void **state)
 	(void)state;
 	read_text(&r, "tests.yaml", HEAD ANY TAIL "---\n" HEAD ANY TAIL, NULL, false);
 	assert_int_equal(r.complaints.list.n, 1);
-	assert_non_null(strstr(r.complaints.list.v[0], "tests.yaml:14: a-crash: id: occurs twice (first in "
-						       "tests.yaml:1)"));
+	assert_non_null(strstr(r.complaints.list.v[0],
+			       "tests.yaml:14: a-crash: id: occurs twice (first in "
+			       "tests.yaml:1)"));
 	end(&r);
 }
 
@@ -270,11 +278,16 @@ static void test_versions(void **state)
 		const char *value;
 		bool holds;
 	} rows[] = {
-		{{"torch", ">=", "2.2"}, "2.2.0+cu118", true},   {{"torch", ">=", "2.2"}, "2.1.9", false},
-		{{"torch", ">=", "2.2"}, "2.10.0", true},	 {{"torch", "<", "2.2"}, "1.13.1", true},
-		{{"torch", "<=", "2.2"}, "2.2.1", false},	 {{"torch", "=", "2.2"}, "2.2.0", true},
-		{{"torch", "!=", "2.2"}, "2.2", false},		 {{"torch", ">", "2.2"}, "2.2", false},
-		{{"torch", ">", "2.2"}, NULL, true},		 {{"torch", ">", "2.2"}, "main", true},
+		{{"torch", ">=", "2.2"}, "2.2.0+cu118", true},
+		{{"torch", ">=", "2.2"}, "2.1.9", false},
+		{{"torch", ">=", "2.2"}, "2.10.0", true},
+		{{"torch", "<", "2.2"}, "1.13.1", true},
+		{{"torch", "<=", "2.2"}, "2.2.1", false},
+		{{"torch", "=", "2.2"}, "2.2.0", true},
+		{{"torch", "!=", "2.2"}, "2.2", false},
+		{{"torch", ">", "2.2"}, "2.2", false},
+		{{"torch", ">", "2.2"}, NULL, true},
+		{{"torch", ">", "2.2"}, "main", true},
 		{{"torch", ">=", "2.6"}, "2.6.0a0+git1", true},
 	};
 
@@ -315,10 +328,10 @@ static void test_facts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	 cmocka_unit_test(test_complaints),
-		cmocka_unit_test(test_twice),	 cmocka_unit_test(test_replaces),
+		cmocka_unit_test(test_whole),    cmocka_unit_test(test_complaints),
+		cmocka_unit_test(test_twice),    cmocka_unit_test(test_replaces),
 		cmocka_unit_test(test_literals), cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_folder),	 cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_folder),   cmocka_unit_test(test_facts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -367,7 +367,7 @@ struct cs_finding {
 	const char *title;
 	enum cs_confidence confidence;
 	const char *explanation;
-	const char *const *steps; /* what to do, most useful first; those that do not apply are left out */
+	const char *const *steps; /* what to do, most useful first; only those that apply */
 	size_t n_steps;
 	const struct cs_evidence *evidence;
 	size_t n_evidence;
@@ -397,7 +397,7 @@ struct cs_analysis {
 	struct cs_python python;
 	const struct cs_exception *exceptions; /* the crashed thread's first */
 	size_t n_exceptions;
-	const struct cs_finding *findings; /* the cause first; what follows from it, or fits less well, later */
+	const struct cs_finding *findings; /* the cause first, then what follows from it or fits less well */
 	size_t n_findings;
 	size_t n_signatures; /* that were tried */
 	const struct cs_diagnostic *diagnostics;
@@ -428,7 +428,7 @@ struct cs_options {
 	unsigned time_limit_ms;        /* 0: none */
 	cs_progress_fn *progress;      /* may be NULL */
 	void *progress_arg;
-	const char *signatures;        /* --signatures: folder of signature files besides the built-in ones */
+	const char *signatures;        /* --signatures: folder of further signature files */
 };
 
 /**
