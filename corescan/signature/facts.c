@@ -317,9 +317,9 @@ void cs_facts_thread(struct cs_facts_maker *m, const struct cs_fact_thread *thre
 	m->nomem |= !cs_ok(CS_PUSH(&m->threads, *thread, CS_MAX_THREADS, "threads"));
 }
 
-void cs_facts_message(struct cs_facts_maker *m, const char *text, int32_t tid, bool final)
+void cs_facts_message(struct cs_facts_maker *m, const char *text, const struct cs_fact_message *like)
 {
-	struct cs_fact_message message = {.tid = tid, .final = final};
+	struct cs_fact_message message = *like;
 
 	if (!text || !*text)
 		return;

@@ -86,7 +86,8 @@ struct cs_fact_thread {
 struct cs_fact_message {
 	uint32_t text;
 	int32_t tid;
-	bool final; /* of what ended the process, not of an exception that was kept or handled */
+	bool final;   /* of what ended the process, not of an exception that was kept or handled */
+	bool handled; /* of one that is being handled: the program may go on */
 };
 
 struct cs_facts {
@@ -150,7 +151,8 @@ void cs_facts_python(struct cs_facts_maker *m, const char *function, const char 
 /** End the stack: its number. */
 uint32_t cs_facts_stack(struct cs_facts_maker *m);
 void cs_facts_thread(struct cs_facts_maker *m, const struct cs_fact_thread *thread);
-void cs_facts_message(struct cs_facts_maker *m, const char *text, int32_t tid, bool final);
+/** @like has all but the text's number. */
+void cs_facts_message(struct cs_facts_maker *m, const char *text, const struct cs_fact_message *like);
 void cs_facts_module(struct cs_facts_maker *m, const char *name);
 void cs_facts_signal(struct cs_facts_maker *m, const char *name, struct cs_facts *ret);
 /**

@@ -63,36 +63,47 @@ static void add_threads(struct cs_facts_maker *m, const struct cs_analysis *a)
 	}
 }
 
-static bool is_final(const struct cs_analysis *a, const struct cs_exception *e)
+static struct cs_fact_message weight_of(const struct cs_analysis *a, const struct cs_exception *e,
+					bool hang)
 {
-	return e->fatal ||
-	       (a->crash.tid && e->tid == a->crash.tid && e->state && strcmp(e->state, "stored"));
+	bool kept = !e->state || !strcmp(e->state, "stored");
+
+	return (struct cs_fact_message){
+		.tid = e->tid,
+		.final = e->fatal || (!hang && e->tid && e->tid == a->crash.tid && !kept),
+		.handled = e->state && !strcmp(e->state, "caught"),
+	};
 }
 
-static void add_exception(struct cs_facts_maker *m, const struct cs_analysis *a,
-			  const struct cs_exception *e, bool final, unsigned depth)
+/* With all that led to it, which weighs as much. The number of messages bounds the walk. */
+static void add_exception(struct cs_facts_maker *m, const struct cs_exception *e,
+			  const struct cs_fact_message *weight, unsigned depth)
 {
 	const char *text;
 
-	if (!e || depth > MAX_CHAIN)
+	if (!e || depth > MAX_CHAIN || m->messages.n + m->dropped >= CS_MAX_FACT_MESSAGES)
 		return;
-	final = final || is_final(a, e);
 	text = cs_arena_printf(m->arena, "%s: %s", e->type ? e->type : "exception",
 			       e->message ? e->message : "");
 	m->nomem |= !text;
-	cs_facts_message(m, text, e->tid, final);
+	cs_facts_message(m, text, weight);
 	for (size_t i = 0; i < e->n_notes; i++)
-		cs_facts_message(m, e->notes[i], e->tid, final);
-	add_exception(m, a, e->cause, final, depth + 1);
+		cs_facts_message(m, e->notes[i], weight);
+	add_exception(m, e->cause, weight, depth + 1);
 	if (!e->suppress_context)
-		add_exception(m, a, e->context, final, depth + 1);
+		add_exception(m, e->context, weight, depth + 1);
 }
 
 static void add_messages(struct cs_facts_maker *m, const struct cs_analysis *a)
 {
-	cs_facts_message(m, a->crash.message, a->crash.tid, true);
-	for (size_t i = 0; i < a->n_exceptions; i++)
-		add_exception(m, a, &a->exceptions[i], false, 0);
+	struct cs_fact_message weight = {.tid = a->crash.tid, .final = true};
+	bool hang = is_hang(a);
+
+	cs_facts_message(m, a->crash.message, &weight);
+	for (size_t i = 0; i < a->n_exceptions; i++) {
+		weight = weight_of(a, &a->exceptions[i], hang);
+		add_exception(m, &a->exceptions[i], &weight, 0);
+	}
 }
 
 static uint64_t facts_of_fault(const struct cs_crash *c)

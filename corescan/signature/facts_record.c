@@ -206,11 +206,12 @@ static void exit_of_message(struct cs_facts *f, const char *message)
 
 static struct cs_error *add_messages(struct record *r)
 {
+	static const struct cs_fact_message said = {.final = true};
 	const json_t *value = json_object_get(r->json, "message"), *item;
 	size_t i;
 
 	if (json_is_string(value)) {
-		cs_facts_message(&r->maker, json_string_value(value), 0, true);
+		cs_facts_message(&r->maker, json_string_value(value), &said);
 		exit_of_message(r->facts, json_string_value(value));
 		return NULL;
 	}
@@ -222,7 +223,7 @@ static struct cs_error *add_messages(struct record *r)
 	{
 		if (!json_is_string(item))
 			return wrong("message", "a text, or a list of texts");
-		cs_facts_message(&r->maker, json_string_value(item), 0, true);
+		cs_facts_message(&r->maker, json_string_value(item), &said);
 		exit_of_message(r->facts, json_string_value(item));
 	}
 	return NULL;

@@ -34,8 +34,9 @@ struct matcher {
 	uint32_t walk;
 	bool crashed;                        /* there is a crashed thread */
 	CS_VEC(struct cs_evidence) evidence; /* of the alternative being tried */
-	bool said; /* it needs a message of what ended the process, and has it */
-	bool kept; /* ... and has it only of an exception that was kept or handled */
+	bool said;    /* it needs a message of what ended the process, and has it */
+	bool handled; /* one of its messages is of an exception that is being handled */
+	bool kept;    /* ... and has it only of an exception that was kept or handled */
 	bool nomem;
 };
 
@@ -248,6 +249,7 @@ static bool messages_hold(struct matcher *m, const struct cs_patterns *patterns)
 		see_message(m, patterns->v[i], best);
 		m->said |= best->final;
 		m->kept |= !best->final;
+		m->handled |= best->handled && !best->final;
 	}
 	return true;
 }
@@ -325,6 +327,7 @@ static bool holds(struct matcher *m, const struct cs_alternative *a)
 	m->evidence.n = 0;
 	m->said = false;
 	m->kept = false;
+	m->handled = false;
 	return may_hold(m, a) && (!a->signal || found(m, a->signal, m->facts->signal)) &&
 	       exit_holds(a, m->facts) && cs_versions_hold(&a->versions, m->facts) &&
 	       environment_holds(m, a) && messages_hold(m, &a->message) && modules_hold(m, &a->modules) &&
@@ -343,6 +346,8 @@ static enum cs_confidence confidence_of(const struct matcher *m, const struct cs
 
 	if (m->kept && !m->said && c > CS_CONFIDENCE_POSSIBLE)
 		c--;
+	if (m->handled && m->facts->kind == CS_KIND_HANG)
+		c = CS_CONFIDENCE_POSSIBLE; /* a program that goes on after an error is no rarity */
 	if (m->facts->kind == CS_KIND_HANG && m->facts->threads_known && !m->said && !m->kept) {
 		enum cs_confidence most = CS_CONFIDENCE_LIKELY;
 

@@ -421,6 +421,8 @@ static void test_analysis(void **state)
 					    .type = "std::runtime_error",
 					    .message = "bad luck",
 					    .state = "stored"};
+	const struct cs_exception handled = {
+		.tid = 41, .type = "std::runtime_error", .message = "bad luck", .state = "caught"};
 	const struct cs_exception fatal = {.tid = 41,
 					   .language = "c++",
 					   .type = "std::runtime_error",
@@ -454,6 +456,10 @@ static void test_analysis(void **state)
 	assert_int_equal(finding(&w, "test-frames")->confidence, CS_CONFIDENCE_LIKELY);
 	assert_int_equal(finding(&w, "test-general")->confidence, CS_CONFIDENCE_POSSIBLE);
 	assert_null(finding(&w, "test-fact"));
+	/* ... and an error that is being handled is no end. */
+	match_analysis(&w, 0, NULL, -1, &handled);
+	assert_int_equal(finding(&w, "test-message")->confidence, CS_CONFIDENCE_POSSIBLE);
+	assert_string_equal(w.findings.v[0].id, "test-frames");
 	/* Killed from outside is no crash of the thread that happened to take the signal. */
 	match_analysis(&w, 6, "SIGABRT", 1, NULL);
 	assert_int_equal(finding(&w, "test-general")->confidence, CS_CONFIDENCE_POSSIBLE);
