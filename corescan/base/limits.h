@@ -134,6 +134,7 @@
 #define CS_MAX_MATCH_STEPS 100000UL           /* steps of one search for a pattern */
 #define CS_MAX_MATCH_DEPTH 1000UL             /* states that one search for a pattern may go back to */
 #define CS_MAX_MATCH_HEAP (4UL << 20)         /* bytes that one search for a pattern may use */
+#define CS_MAX_MATCH_MS 2000                  /* milliseconds that all searches of one process take */
 #define CS_MAX_FINDINGS 16UL                  /* findings of one process kept */
 #define CS_MAX_EVIDENCE 12UL                  /* frames and messages kept of what makes one finding */
 #define CS_MAX_EVIDENCE_TEXT 240UL            /* bytes of a message shown as evidence */

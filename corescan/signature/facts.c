@@ -340,9 +340,10 @@ void cs_facts_message(struct cs_facts_maker *m, const char *text, const struct c
 
 void cs_facts_module(struct cs_facts_maker *m, const char *name)
 {
+	size_t before = m->texts.n;
 	uint32_t text = name && *name ? text_number(m, name, name, CS_TEXT_MODULE) : UINT32_MAX;
 
-	if (text != UINT32_MAX)
+	if (text != UINT32_MAX && m->texts.n != before) /* it was not there yet */
 		m->nomem |= !cs_ok(CS_PUSH(&m->modules, text, CS_MAX_FACT_TEXTS, "modules"));
 }
 

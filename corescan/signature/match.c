@@ -218,13 +218,16 @@ static bool threads_hold(struct matcher *m, const struct cs_alternative *a)
 		return others_hold(m, a, NO_THREAD);
 	if (a->self.apart && a->self.python.n)
 		return apart_hold(m, a);
+	/* Each of the others there must be at all. Then one is missing only besides the very thread that
+	   it is, so that the loop below ends soon. */
+	if (!others_hold(m, a, NO_THREAD))
+		return false;
+	m->evidence.n = before;
 	while ((at = find_thread(m, &a->self, at, NO_THREAD)) != NO_THREAD) {
-		uint32_t walk = m->walk;
-
 		if (others_hold(m, a, at))
 			return true;
-		m->walk = CS_MAX(m->walk, walk) + 1;
 		m->evidence.n = before;
+		m->walk++; /* that of the others is over, and what failed in it may be right here */
 		at++;
 	}
 	return false;

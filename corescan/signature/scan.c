@@ -18,6 +18,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <time.h>
 
 #define BUCKETS 8192 /* of three letters; a power of two */
 #define KINDS (CS_TEXT_SIGNAL + 1)
@@ -53,6 +54,7 @@ struct cs_scanner {
 	size_t *last_seen; /* one a pattern: the text that it was last noted for, + 1 */
 	uint8_t *may;      /* one a pattern: bit set of kinds of texts */
 	size_t limits_hit;
+	double spent_ms; /* with searches in these texts */
 	bool nomem;
 };
 
@@ -198,6 +200,7 @@ struct cs_error *cs_scanner_load(struct cs_scanner *s, const struct cs_facts *fa
 {
 	s->facts = facts;
 	s->limits_hit = 0;
+	s->spent_ms = 0;
 	s->candidates.n = 0;
 	memset(s->last_seen, 0, s->set->n_patterns * sizeof(*s->last_seen));
 	memset(s->may, 0, s->set->n_patterns);
@@ -228,9 +231,23 @@ bool cs_scan_may(const struct cs_scanner *s, uint32_t pattern, enum cs_text_kind
 	return s->may[pattern] & 1U << kind;
 }
 
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
 static bool run(struct cs_scanner *s, uint32_t pattern, const char *bytes)
 {
+	double start = now_ms();
 	int n;
+
+	if (s->spent_ms > CS_MAX_MATCH_MS) {
+		s->limits_hit++;
+		return false;
+	}
 
 	if (!s->codes[pattern])
 		s->codes[pattern] = cs_pattern_compile(s->set->patterns[pattern].text, NULL, 0);
@@ -242,6 +259,7 @@ static bool run(struct cs_scanner *s, uint32_t pattern, const char *bytes)
 	s->limits_hit +=
 		n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_DEPTHLIMIT || n == PCRE2_ERROR_HEAPLIMIT;
 	s->nomem |= n == PCRE2_ERROR_NOMEMORY;
+	s->spent_ms += now_ms() - start;
 	return n >= 0;
 }
 

@@ -339,6 +339,31 @@ static void test_catastrophic(void **state)
 	end(&w);
 }
 
+/* More frames than are looked at: the rest is counted, and what was looked at is matched. */
+static void test_large_record(void **state)
+{
+	size_t n = CS_MAX_FACT_TEXTS + 1000, size = n * 32 + 100, at;
+	char *json = malloc(size), yaml[4096] = "";
+	struct cs_facts facts;
+	const char *source;
+	struct world w;
+
+	(void)state;
+	assert_non_null(json);
+	at = (size_t)snprintf(json, size, "{\"threads\":[{\"frames\":[\"inner (a.so)\"");
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)snprintf(json + at, size - at, ",\"f%zu (b.so)\"", i);
+	snprintf(json + at, size - at, "]}]}");
+	put_signature(yaml, sizeof(yaml), "test-one", 50, "{frames: ['^inner', '^f99 ']}", "");
+	make(&w, yaml);
+	assert_null(cs_facts_of_record(json, strlen(json), w.arena, &facts, &source));
+	assert_true(facts.dropped > 0);
+	match_record(&w, json);
+	assert_non_null(finding(&w, "test-one"));
+	free(json);
+	end(&w);
+}
+
 static void test_wrong_records(void **state)
 {
 	static const struct {
@@ -485,11 +510,12 @@ static void test_builtin(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conditions),   cmocka_unit_test(test_not),
-		cmocka_unit_test(test_idle),         cmocka_unit_test(test_order),
-		cmocka_unit_test(test_steps),        cmocka_unit_test(test_evidence),
-		cmocka_unit_test(test_catastrophic), cmocka_unit_test(test_wrong_records),
-		cmocka_unit_test(test_analysis),     cmocka_unit_test(test_builtin),
+		cmocka_unit_test(test_conditions),    cmocka_unit_test(test_not),
+		cmocka_unit_test(test_idle),          cmocka_unit_test(test_order),
+		cmocka_unit_test(test_steps),         cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_catastrophic),  cmocka_unit_test(test_large_record),
+		cmocka_unit_test(test_wrong_records), cmocka_unit_test(test_analysis),
+		cmocka_unit_test(test_builtin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
