@@ -51,7 +51,7 @@ static void put_steps(struct cs_text *t, const struct cs_finding *f)
 	for (size_t i = 0; i < n; i++) {
 		cs_text_label(t, i ? "" : "do");
 		cs_text_printf(t, "%zu. ", i + 1);
-		cs_text_wrapped(t, 2 + CS_TEXT_LABEL + 3, f->steps[i] ? f->steps[i] : "");
+		cs_text_wrapped(t, 2 + CS_TEXT_LABEL + 3, f->steps[i]);
 	}
 	if (n < f->n_steps) {
 		cs_text_label(t, "");

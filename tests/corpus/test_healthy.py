@@ -37,7 +37,9 @@ PROGRAMS = {
     "    p = m.get_context('spawn').Pool(2)\n    p.map(abs, range(9))\n    "
     + READY
     + "    p.apply(__import__('time').sleep, (600,))\n",
-    "subprocess": "import subprocess\np = subprocess.Popen(['sleep', '60'])\n" + READY + "p.wait()\n",
+    "subprocess": "import subprocess\np = subprocess.Popen(['sleep', '60'])\n"
+    + READY
+    + "p.wait()\n",
     "handles": "import time\ntry:\n"
     "    raise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')\n"
     "except RuntimeError:\n    " + READY + "    time.sleep(600)\n",

@@ -602,8 +602,8 @@ static const struct cs_diagnostic hostile_diagnostics[] = {
 	{CS_SEVERITY_ERROR, "core", "evil", EVIL, -5},
 	{CS_SEVERITY_NOTE, "core", "evil", EVIL, 0}};
 
-static const struct cs_evidence hostile_evidence[] = {{-5, INT64_MAX, EVIL}, {0, -1, EVIL}, {0}};
-static const char *const hostile_texts[] = {EVIL, NULL, EVIL};
+static const struct cs_evidence hostile_evidence[] = {{-5, INT64_MAX, EVIL}, {0, -1, EVIL}};
+static const char *const hostile_texts[] = {EVIL, EVIL};
 static const struct cs_finding hostile_findings[] = {
 	{.id = EVIL,
 	 .category = EVIL,
