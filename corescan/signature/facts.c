@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/strbuf.h"
+#include "symbols/demangle.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -24,26 +25,6 @@ void cs_facts_maker_deinit(struct cs_facts_maker *m)
 	free(m->messages.v);
 	free(m->modules.v);
 	free(m->slots);
-}
-
-enum cs_fact cs_fact_named(const char *word)
-{
-	int fact = 0;
-
-	while (fact < CS_FACT_COUNT && strcmp(word, cs_fact_word((enum cs_fact)fact)))
-		fact++;
-	return (enum cs_fact)fact;
-}
-
-const char *cs_fact_word(enum cs_fact fact)
-{
-	static const char *const words[] = {
-#define F(name, word, text) word,
-		CS_FACTS(F)
-#undef F
-	};
-
-	return words[fact];
 }
 
 /* ---- the table of texts ---- */
@@ -137,8 +118,13 @@ static size_t plain_length(const char *name, size_t len)
 /* @name without " [clone .cold]" and its like, versions and suffixes. */
 static void put_plain(struct cs_strbuf *sb, const char *name)
 {
-	const char *clone = strstr(name, " [clone ");
+	const char *clone = strstr(name, " [clone "), *plus = strrchr(name, '+');
 	size_t len = clone ? (size_t)(clone - name) : strlen(name);
+
+	/* "start_thread+0xd9" */
+	if (!clone && plus && plus > name && !strncmp(plus, "+0x", 3) &&
+	    !plus[3 + strspn(plus + 3, "0123456789abcdefABCDEF")])
+		len = (size_t)(plus - name);
 
 	cs_strbuf_put(sb, name, CS_MIN(plain_length(name, len), (size_t)CS_MAX_FACT_NAME));
 }
@@ -207,7 +193,42 @@ static void push_frame(struct cs_facts_maker *m, bool python, uint32_t text, int
 	m->nomem |= !cs_ok(err);
 }
 
-void cs_facts_native(struct cs_facts_maker *m, const char *function, const char *library, int64_t number)
+/* Length of short name @brief without the template arguments that it ends with. */
+static size_t without_arguments(const char *brief)
+{
+	size_t len = strlen(brief), at = len;
+	int depth = 0;
+
+	if (!len || brief[len - 1] != '>')
+		return len;
+	while (at > 0) {
+		at--;
+		depth += brief[at] == '>' ? 1 : brief[at] == '<' ? -1 : 0;
+		if (!depth)
+			break;
+	}
+	/* "operator>", "operator->" have no beginning that would fit. */
+	return at > 0 && !depth && brief[at - 1] != ' ' ? at : len;
+}
+
+/* "g::f" of "void g::f<int>(int)": others print it without arguments, or have it without them. */
+static void put_brief(struct cs_facts_maker *m, struct cs_strbuf *sb, const char *name, const char *brief,
+		      const char *library)
+{
+	size_t len;
+
+	if (!brief && strpbrk(name, "(<") && name[0] != '<')
+		brief = cs_short_name(m->arena, name);
+	len = brief ? without_arguments(brief) : 0;
+	if (!len || (len == strlen(name) && !strncmp(brief, name, len)))
+		return;
+	cs_strbuf_putc(sb, '\n');
+	cs_strbuf_put(sb, brief, len);
+	cs_strbuf_printf(sb, " (%.255s)", library);
+}
+
+void cs_facts_native(struct cs_facts_maker *m, const char *function, const char *brief,
+		     const char *library, int64_t number)
 {
 	struct cs_strbuf name, text;
 	const char *other;
@@ -216,7 +237,7 @@ void cs_facts_native(struct cs_facts_maker *m, const char *function, const char 
 		return;
 	library = library && *library ? library : "?";
 	cs_strbuf_init(&name, CS_MAX_FACT_NAME);
-	cs_strbuf_init(&text, 2 * CS_MAX_FACT_NAME + 64);
+	cs_strbuf_init(&text, 2 * CS_MAX_FACT_NAME + 1024);
 	if (is_unnamed(function))
 		cs_strbuf_puts(&name, "??");
 	else
@@ -225,6 +246,8 @@ void cs_facts_native(struct cs_facts_maker *m, const char *function, const char 
 	other = is_c_library(library) ? public_name(cs_strbuf_text(&name)) : NULL;
 	if (other)
 		cs_strbuf_printf(&text, "\n%s (%.255s)", other, library);
+	else
+		put_brief(m, &text, cs_strbuf_text(&name), brief, library);
 	push_frame(m, false,
 		   text_number(m, cs_strbuf_text(&text),
 			       cs_arena_printf(m->arena, "%s (%.255s)", cs_strbuf_text(&name), library),

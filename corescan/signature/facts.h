@@ -145,8 +145,10 @@ struct cs_facts_maker {
 };
 
 void cs_facts_maker_deinit(struct cs_facts_maker *m);
-/** A frame of the stack being made; @library NULL: not known. What has no room is counted. */
-void cs_facts_native(struct cs_facts_maker *m, const char *function, const char *library, int64_t number);
+/** A frame of the stack being made; @library NULL: not known, @brief (the short name): to be worked out.
+ * What has no room is counted. */
+void cs_facts_native(struct cs_facts_maker *m, const char *function, const char *brief,
+		     const char *library, int64_t number);
 void cs_facts_python(struct cs_facts_maker *m, const char *function, const char *file, int64_t number);
 /** End the stack: its number. */
 uint32_t cs_facts_stack(struct cs_facts_maker *m);

@@ -20,9 +20,10 @@ static void add_stack(struct cs_facts_maker *m, const struct cs_stack_group *gro
 		if (f->kind == CS_FRAME_PYTHON)
 			cs_facts_python(m, f->function, f->file, (int64_t)i);
 		else if (f->kind == CS_FRAME_NATIVE || f->kind == CS_FRAME_INLINE)
-			cs_facts_native(m, function, f->module ? f->module->name : NULL, (int64_t)i);
+			cs_facts_native(m, function, f->nearest ? NULL : f->short_name,
+					f->module ? f->module->name : NULL, (int64_t)i);
 		else if (f->kind == CS_FRAME_SIGNAL)
-			cs_facts_native(m, "<signal handler called>", NULL, (int64_t)i);
+			cs_facts_native(m, "<signal handler called>", NULL, NULL, (int64_t)i);
 	}
 	(void)cs_facts_stack(m);
 }

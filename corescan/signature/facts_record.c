@@ -61,11 +61,24 @@ static bool is_python_file(const char *file, size_t len)
 		       (len > 4 && !strncmp(file + len - 4, ".pyx", 4)));
 }
 
+/* "train.py:88", as py-spy prints it. */
+static void cut_line_number(char *file, size_t *len)
+{
+	char *colon = strrchr(file, ':');
+
+	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")] ||
+	    !is_python_file(file, (size_t)(colon - file)))
+		return;
+	*colon = '\0';
+	*len = (size_t)(colon - file);
+}
+
 /* "function (library)"; @python says that it stands in a list of Python frames. */
 static struct cs_error *add_frame(struct record *r, const char *frame, size_t len, int64_t number,
 				  bool python)
 {
-	const char *open = NULL, *file = NULL, *function;
+	const char *open = NULL, *function;
+	char *file = NULL;
 	size_t file_len = 0;
 
 	for (size_t i = 1; i + 1 < len && frame[len - 1] == ')'; i++)
@@ -79,10 +92,12 @@ static struct cs_error *add_frame(struct record *r, const char *frame, size_t le
 	function = cs_arena_strndup(r->arena, frame, len);
 	if (!function || (open && !file))
 		return &cs_nomem;
+	if (file)
+		cut_line_number(file, &file_len);
 	if (python || (file && is_python_file(file, file_len)))
 		cs_facts_python(&r->maker, function, file, number);
 	else
-		cs_facts_native(&r->maker, function, file, number);
+		cs_facts_native(&r->maker, function, NULL, file, number);
 	/* Without a list of modules, those on stacks are what is known of them. */
 	if (file && !r->listed && !is_python_file(file, file_len))
 		cs_facts_module(&r->maker, file);
