@@ -71,6 +71,24 @@ static void put_thread_test(struct cs_text *t, const struct cs_signature_set *se
 	cs_text_fact(t, "of thread", test->thread);
 }
 
+/* What an alternative asks of the process as a whole, and how sure it is by itself. */
+static void put_process_tests(struct cs_text *t, const struct cs_alternative *a)
+{
+	for (uint32_t i = 0; i < a->n_exits; i++) {
+		cs_text_label(t, "exit");
+		cs_text_printf(t, "%" PRId32 "\n", a->exits[i]);
+	}
+	for (uint32_t i = 0; i < a->versions.n; i++) {
+		cs_text_label(t, "version");
+		cs_text_put(t, a->versions.v[i].name);
+		cs_text_put(t, a->versions.v[i].op);
+		cs_text_put(t, a->versions.v[i].version);
+		cs_text_printf(t, "\n");
+	}
+	if (a->has_confidence)
+		cs_text_fact(t, "then it is", cs_confidence_word(a->confidence));
+}
+
 static void put_alternative(struct cs_text *t, const struct cs_signature_set *set,
 			    const struct cs_alternative *a)
 {
@@ -92,6 +110,7 @@ static void put_alternative(struct cs_text *t, const struct cs_signature_set *se
 	for (unsigned k = 0; k < CS_FACT_COUNT; k++)
 		if (a->facts & UINT64_C(1) << k)
 			cs_text_fact(t, "fact", cs_fact_word((enum cs_fact)k));
+	put_process_tests(t, a);
 }
 
 static void put_alternatives(struct cs_text *t, const struct cs_signature_set *set, const char *heading,
