@@ -9,13 +9,14 @@
 #include "corescan/analysis.h"
 #include "crash/crash.h"
 #include "python/python.h"
+#include "signature/match.h"
 #include "stacks.h"
 #include "torch/torch.h"
 
 #include <string.h>
 #include <time.h>
 
-#define MAX_LAYERS 8 /* entries of the timing table */
+#define MAX_LAYERS 12 /* entries of the timing table */
 
 /** The analysis with what it owns; the public part comes first. */
 struct analysis {
@@ -307,6 +308,8 @@ static struct cs_error *run(struct work *w, const char *path)
 	explain(w);
 	CS_TRY(read_torch(w));
 	CS_TRY(collect_modules(w));
+	CS_TRY(cs_signatures_match(w->options.signatures, w->scene.arena, &w->diags, pub));
+	layer_done(w, "signature");
 	return collect_rest(w);
 }
 

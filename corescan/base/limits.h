@@ -115,6 +115,29 @@
 #define CS_MAX_RELOCATIONS 1048576UL          /* relocations of one module looked through */
 #define CS_MAX_SOURCE_FILE (16UL << 20)       /* bytes of one source file read with --source */
 #define CS_MAX_SOURCE_LINE 512UL              /* bytes of one source line shown */
+#define CS_MAX_SIGNATURE_FILES 4096UL         /* files in one folder of signatures */
+#define CS_MAX_SIGNATURE_FILE (4UL << 20)     /* bytes of one signature file */
+#define CS_MAX_SIGNATURES 16384UL             /* signatures of one set */
+#define CS_MAX_SIGNATURE_ID 64UL              /* characters of a signature's id */
+#define CS_MAX_SIGNATURE_COMPLAINTS 1000UL    /* complaints about signature files kept */
+#define CS_MAX_PATTERNS 262144UL              /* regular expressions of one set */
+#define CS_MAX_PATTERN 2048UL                 /* bytes of one regular expression */
+#define CS_MAX_YAML_NODES 1048576UL           /* values of one signature file */
+#define CS_MAX_YAML_DEPTH 8UL                 /* lists within lists of a signature file */
+#define CS_MAX_RECORD (16UL << 20)            /* bytes of one record that signatures are matched against */
+#define CS_MAX_FACT_FRAMES 262144UL           /* frames of one process that signatures are matched against */
+#define CS_MAX_FACT_TEXTS 65536UL             /* distinct frames, messages and modules of one process, too */
+#define CS_MAX_FACT_NAME 4096UL               /* bytes of one function's name, too */
+#define CS_MAX_FACT_MESSAGES 4096UL           /* messages of one process, too */
+#define CS_MAX_FACT_MESSAGE 65536UL           /* bytes of one message, too */
+#define CS_MAX_CANDIDATES 4194304UL           /* pairs of pattern and text worth trying */
+#define CS_MAX_MATCH_STEPS 100000UL           /* steps of one search for a pattern */
+#define CS_MAX_MATCH_DEPTH 1000UL             /* states that one search for a pattern may go back to */
+#define CS_MAX_MATCH_HEAP (4UL << 20)         /* bytes that one search for a pattern may use */
+#define CS_MAX_MATCH_MS 2000                  /* milliseconds that all searches of one process take */
+#define CS_MAX_FINDINGS 16UL                  /* findings of one process kept */
+#define CS_MAX_EVIDENCE 12UL                  /* frames and messages kept of what makes one finding */
+#define CS_MAX_EVIDENCE_TEXT 240UL            /* bytes of a message shown as evidence */
 #define CS_MAX_JSON_STRING 16384UL            /* bytes of one string in the JSON report */
 #define CS_MAX_JSON_FRAMES 250000UL           /* frames in one JSON report; beyond, equal stacks come once */
 #define CS_MAX_CLI_FOLDERS 1024UL             /* folders in all --lib-path and --debug-dir options */

@@ -2,8 +2,10 @@
 /* The program: reads its command line and runs one command. */
 #include "cli/analyze_command.h"
 #include "cli/doctor.h"
+#include "cli/match_command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/signatures_command.h"
 
 static int run(const struct cs_cli *cli)
 {
@@ -16,6 +18,10 @@ static int run(const struct cs_cli *cli)
 		break;
 	case CS_COMMAND_DOCTOR:
 		return (int)cs_command_doctor(cli);
+	case CS_COMMAND_MATCH:
+		return (int)cs_command_match(cli);
+	case CS_COMMAND_SIGNATURES:
+		return (int)cs_command_signatures(cli);
 	case CS_COMMAND_ANALYZE:
 		return (int)cs_command_analyze(cli);
 	}

@@ -19,6 +19,9 @@
 
 #define FOR(command) (1U << (command))
 #define FOR_BOTH (FOR(CS_COMMAND_ANALYZE) | FOR(CS_COMMAND_DOCTOR))
+#define FOR_SIGNATURES \
+	(FOR(CS_COMMAND_ANALYZE) | FOR(CS_COMMAND_MATCH) | FOR(CS_COMMAND_SIGNATURES))
+#define FOR_ALL (FOR_BOTH | FOR_SIGNATURES)
 
 struct option_row;
 typedef struct cs_error *set_fn(struct cs_cli *cli, const struct option_row *row,
@@ -185,7 +188,7 @@ static struct cs_error *set_command(struct cs_cli *cli, const struct option_row 
 #define FIELD(name) offsetof(struct cs_cli, name)
 
 static const struct option_row rows[] = {
-	{"json", 'j', NULL, FOR_BOTH, set_flag, FIELD(json),
+	{"json", 'j', NULL, FOR_BOTH | FOR(CS_COMMAND_MATCH), set_flag, FIELD(json),
 	 "print one JSON object a core, each on one line"},
 	{"threads", 't', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(threads),
 	 "show every distinct stack, not only the first few"},
@@ -221,14 +224,19 @@ static const struct option_row rows[] = {
 	 "stop after SECONDS and report what was found (60; 0: no limit)"},
 	{"pid", 'p', "PID", FOR(CS_COMMAND_DOCTOR), set_pid, 0,
 	 "check the limits of running process PID instead of this shell's"},
-	{"output", 'o', "FILE", FOR_BOTH, set_text, FIELD(output),
+	{"signatures", 0, "DIR", FOR_SIGNATURES, set_folder, FIELD(analysis.signatures),
+	 "know the problems that the signature files in DIR describe, besides\n"
+	 "the built-in ones"},
+	{"records", 0, "FILE", FOR(CS_COMMAND_MATCH), set_text, FIELD(records),
+	 "match each line of FILE, a report as JSON; - is standard input"},
+	{"output", 'o', "FILE", FOR_ALL, set_text, FIELD(output),
 	 "write the report to FILE"},
-	{"color", 0, "WHEN", FOR_BOTH, set_color, 0,
+	{"color", 0, "WHEN", FOR_ALL, set_color, 0,
 	 "auto (on a terminal), always or never; NO_COLOR is heeded"},
-	{"quiet", 'q', NULL, FOR_BOTH, set_flag, FIELD(quiet),
+	{"quiet", 'q', NULL, FOR_ALL, set_flag, FIELD(quiet),
 	 "no progress on standard error"},
-	{"help", 'h', NULL, FOR_BOTH, set_command, 0, "print this and exit"},
-	{"version", 'V', NULL, FOR_BOTH, set_command, 0, "print the version and exit"},
+	{"help", 'h', NULL, FOR_ALL, set_command, 0, "print this and exit"},
+	{"version", 'V', NULL, FOR_ALL, set_command, 0, "print the version and exit"},
 };
 
 static const struct {
@@ -240,7 +248,18 @@ static const struct {
 	 "explain core files; the default, its name may be left out"},
 	{"doctor", CS_COMMAND_DOCTOR,
 	 "find out why a crash leaves no core, and how to mend it"},
+	{"match", CS_COMMAND_MATCH, "name the known problems that reported crashes and hangs fit"},
+	{"signatures", CS_COMMAND_SIGNATURES,
+	 "list, show ID, lint [DIR], test [FILE]: what known problems look like"},
 };
+
+static const char *command_name(enum cs_command command)
+{
+	for (size_t i = 0; i < CS_COUNT(commands); i++)
+		if (commands[i].command == command)
+			return commands[i].name;
+	return "";
+}
 
 const char *cs_cli_option_name(size_t n)
 {
@@ -315,6 +334,31 @@ static void take_command(struct cs_cli *cli)
 	}
 }
 
+static struct cs_error *check_match(const struct cs_cli *cli)
+{
+	if (cli->n_operands)
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "match takes no file as such (%s); name it with "
+				    "--records",
+				    cli->operands[0]);
+	return cli->records ? NULL
+			    : cs_error_new(CS_ERR_ARGUMENT,
+					   "match needs --records FILE: one report a line, "
+					   "as JSON");
+}
+
+static struct cs_error *check_signatures(const struct cs_cli *cli)
+{
+	static const char *const verbs[] = {"list", "show", "lint", "test"};
+
+	for (size_t i = 0; cli->n_operands && i < CS_COUNT(verbs); i++)
+		if (!strcmp(cli->operands[0], verbs[i]))
+			return NULL;
+	return cs_error_new(CS_ERR_ARGUMENT,
+			    "signatures needs a word what to do: list, show ID, lint [DIR] or "
+			    "test [FILE]");
+}
+
 static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 {
 	size_t stdins = 0;
@@ -323,8 +367,7 @@ static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 		if (given[i] && !(rows[i].commands & FOR(cli->command)))
 			return cs_error_new(
 				CS_ERR_ARGUMENT, "--%s has no meaning for corescan %s",
-				rows[i].name,
-				cli->command == CS_COMMAND_DOCTOR ? "doctor" : "analyze");
+				rows[i].name, command_name(cli->command));
 	}
 	if (cli->command == CS_COMMAND_DOCTOR)
 		return cli->n_operands
@@ -334,6 +377,10 @@ static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 					      "doctor, write ./doctor",
 					      cli->operands[0])
 			       : NULL;
+	if (cli->command == CS_COMMAND_MATCH)
+		return check_match(cli);
+	if (cli->command == CS_COMMAND_SIGNATURES)
+		return check_signatures(cli);
 	if (!cli->n_operands)
 		return cs_error_new(CS_ERR_ARGUMENT,
 				    "no core file given: corescan CORE (no core at all? "
@@ -423,6 +470,8 @@ void cs_cli_help(FILE *out)
 {
 	fputs("Usage: corescan [OPTION]... CORE...\n"
 	      "       corescan doctor [OPTION]...\n"
+	      "       corescan match --records FILE [OPTION]...\n"
+	      "       corescan signatures list|show|lint|test [OPTION]... [WORD]...\n"
 	      "\n"
 	      "Says what killed the process that a core file is of, where, and what each "
 	      "of its\n"

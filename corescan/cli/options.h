@@ -15,6 +15,8 @@
 enum cs_command {
 	CS_COMMAND_ANALYZE,
 	CS_COMMAND_DOCTOR,
+	CS_COMMAND_MATCH,
+	CS_COMMAND_SIGNATURES,
 	CS_COMMAND_HELP,
 	CS_COMMAND_VERSION
 };
@@ -36,12 +38,13 @@ struct cs_cli {
 	bool json, threads, modules, all, python, quiet;
 	enum cs_when color;
 	const char *output; /* --output; NULL: standard output */
+	const char *records; /* --records; NULL: not given */
 	int pid;            /* --pid; 0: not given */
 	struct cs_options
 		analysis; /* lib_paths and debug_dirs point into the vectors below */
 	CS_VEC(const char *) lib_paths;
 	CS_VEC(const char *) debug_dirs;
-	char *const *operands; /* core files, in argv */
+	char *const *operands; /* core files, or a command's own words; in argv */
 	size_t n_operands;
 	CS_VEC(char *) owned; /* texts that do not lie in argv */
 };

@@ -7,6 +7,7 @@
 #include "report/report.h"
 
 #include "report/json_build.h"
+#include "report/json_findings.h"
 #include "report/json_python.h"
 #include "report/json_stack.h"
 
@@ -251,6 +252,7 @@ struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out)
 	CS_TRY(cs_json_stacks(&j, a));
 	cs_json_exceptions(&j, a);
 	cs_json_python(&j, a);
+	cs_json_member(&j, "findings", cs_json_findings(&j, a->findings, a->n_findings));
 	write_diagnostics(&j, a);
 	cs_json_member(&j, "timing", timing_json(&j, a));
 	cs_json_member(&j, "diagnostics_dropped",

@@ -113,3 +113,14 @@ const char *cs_layout_source_name(enum cs_layout_source source)
 
 	return CS_WORD(words, source);
 }
+
+const char *cs_confidence_name(enum cs_confidence confidence)
+{
+	static const char *const words[] = {
+		[CS_CONFIDENCE_POSSIBLE] = "possible",
+		[CS_CONFIDENCE_LIKELY] = "likely",
+		[CS_CONFIDENCE_CERTAIN] = "certain",
+	};
+
+	return CS_WORD(words, confidence);
+}

@@ -46,5 +46,6 @@ const char *cs_symbol_source_name(enum cs_symbol_source source);
 const char *cs_frame_kind_name(enum cs_frame_kind kind);
 const char *cs_fault_class_name(enum cs_fault_class fault);
 const char *cs_layout_source_name(enum cs_layout_source source);
+const char *cs_confidence_name(enum cs_confidence confidence);
 
 #endif

@@ -24,6 +24,9 @@ struct cs_frames_view {
 /** What happened: the verdict and the facts that belong to it. */
 void cs_text_crash(struct cs_text *t, const struct cs_analysis *a);
 
+/** The known problem that fits, why, and what to do; that none does, where it crashed. */
+void cs_text_findings(struct cs_text *t, const struct cs_analysis *a);
+
 /** The words for an exception's state: "being handled"; NULL: none. */
 const char *cs_text_exception_state(const struct cs_exception *e);
 /** "ValueError: first line of its message (being handled)"; ends the line. */

@@ -36,6 +36,17 @@ def one_line(text):
         (["doctor", "core"], "./doctor"),
         (["doctor", "--pid", "zero"], "--pid zero"),
         (["-", "-"], "standard input"),
+        (["match"], "match needs --records FILE"),
+        (["match", "report.txt"], "name it with --records"),
+        (["match", "--records", ""], "--records needs a FILE"),
+        (["--records", "x", "core"], "no meaning for corescan analyze"),
+        (["signatures"], "signatures needs a word what to do"),
+        (["signatures", "frobnicate"], "signatures needs a word what to do"),
+        (["signatures", "show"], "signatures show needs an id"),
+        (["signatures", "show", "no-such"], "there is no signature no-such"),
+        (["signatures", "list", "x"], "signatures list takes no argument"),
+        (["signatures", "list", "--json"], "no meaning for corescan signatures"),
+        (["--signatures", "/etc/passwd", "core"], "not a directory"),
     ],
 )
 def test_wrong_usage_names_the_option(corescan, arguments, part):

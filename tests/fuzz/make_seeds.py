@@ -3,7 +3,7 @@
 """Write the seeds of the fuzzing harnesses: make_seeds.py FOLDER.
 
 Each harness gets FOLDER/NAME/ with a few inputs that reach deep, and with damaged variants of
-each: cut off, and with bytes changed. What is written depends on this file, python_seeds.py and
+each: cut off, and with bytes changed. What is written depends on this file, *_seeds.py and
 the tables in symbols/layouts alone, so that a replay is the same everywhere. The inputs' formats
 are described at the top of each harness.
 """
@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 
 import python_seeds
+import signature_seeds
 import torch_seeds
 
 EM_X86_64, EM_AARCH64 = 62, 183
@@ -438,6 +439,7 @@ def main() -> None:
         "fuzz_unwind": unwinds(),
         "fuzz_python": python_seeds.seeds(),
         "fuzz_torch": torch_seeds.seeds(),
+        "fuzz_signature": signature_seeds.seeds(),
         "fuzz_core": cores(),
         "fuzz_analyze": cores(),
     }

@@ -602,6 +602,22 @@ static const struct cs_diagnostic hostile_diagnostics[] = {
 	{CS_SEVERITY_ERROR, "core", "evil", EVIL, -5},
 	{CS_SEVERITY_NOTE, "core", "evil", EVIL, 0}};
 
+static const struct cs_evidence hostile_evidence[] = {{-5, INT64_MAX, EVIL}, {0, -1, EVIL}};
+static const char *const hostile_texts[] = {EVIL, EVIL};
+static const struct cs_finding hostile_findings[] = {
+	{.id = EVIL,
+	 .category = EVIL,
+	 .title = EVIL,
+	 .confidence = (enum cs_confidence)88,
+	 .explanation = EVIL,
+	 .steps = hostile_texts,
+	 .n_steps = CS_COUNT(hostile_texts),
+	 .evidence = hostile_evidence,
+	 .n_evidence = CS_COUNT(hostile_evidence),
+	 .references = hostile_texts,
+	 .n_references = CS_COUNT(hostile_texts)},
+	{0}};
+
 const struct cs_analysis *sample_hostile(void)
 {
 	static const struct cs_analysis a = {
@@ -654,6 +670,9 @@ const struct cs_analysis *sample_hostile(void)
 			   .n_greenlets = CS_COUNT(hostile_greenlets)},
 		.exceptions = hostile_exceptions,
 		.n_exceptions = CS_COUNT(hostile_exceptions),
+		.findings = hostile_findings,
+		.n_findings = CS_COUNT(hostile_findings),
+		.n_signatures = SIZE_MAX,
 		.diagnostics = hostile_diagnostics,
 		.n_diagnostics = 2,
 	};

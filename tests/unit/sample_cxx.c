@@ -43,6 +43,37 @@ static const struct cs_exception exceptions[] = {
 	{.language = "c++", .state = "stored"},
 };
 
+static const struct cs_evidence evidence[] = {
+	{.tid = 4242, .frame = -1, .text = "NCCL error: remote process exited or there was a network error"},
+	{.tid = 4242, .frame = 4, .text = "check_depth (libtrain.so)"},
+	{.frame = -1, .text = "Last error: socket closed"},
+	{.tid = 4242, .frame = 5, .text = "parse_value (libtrain.so)"},
+};
+static const char *const steps[] = {"Find the rank that ended first.", "Look at its report.",
+				    "Rerun with NCCL_DEBUG=WARN and read the first line with \"NCCL WARN\".",
+				    "Check the network.", "Raise the time-out."};
+static const char *const references[] = {"owner/repository#1", "owner/repository#2", "owner/repository#3",
+					 "owner/repository#4"};
+static const struct cs_finding findings[] = {
+	{.id = "nccl-remote-error",
+	 .category = "nccl-transport",
+	 .title = "A peer went away",
+	 .confidence = CS_CONFIDENCE_CERTAIN,
+	 .explanation = "Another rank ended first, and the connection to it broke. "
+			"This rank is only a witness.",
+	 .steps = steps,
+	 .n_steps = CS_COUNT(steps),
+	 .evidence = evidence,
+	 .n_evidence = CS_COUNT(evidence),
+	 .references = references,
+	 .n_references = CS_COUNT(references)},
+	{.id = "cxx-uncaught",
+	 .category = "c++",
+	 .title = "A C++ exception was not caught",
+	 .confidence = CS_CONFIDENCE_POSSIBLE,
+	 .explanation = "Nothing catches it."},
+};
+
 const struct cs_analysis *sample_cxx(void)
 {
 	static struct cs_analysis analysis;
@@ -50,5 +81,8 @@ const struct cs_analysis *sample_cxx(void)
 	analysis = *sample_abort();
 	analysis.exceptions = exceptions;
 	analysis.n_exceptions = CS_COUNT(exceptions);
+	analysis.findings = findings;
+	analysis.n_findings = CS_COUNT(findings);
+	analysis.n_signatures = 189;
 	return &analysis;
 }

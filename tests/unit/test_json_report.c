@@ -103,7 +103,7 @@ static void test_members_and_their_order(void **state)
 	static const char *const order[] = {
 		"schema",  "input",   "process",      "crash",       "runtime",
 		"modules", "threads", "stack_groups", "exception",   "python",
-		"diagnostics", "timing"};
+		"findings", "diagnostics", "timing"};
 	json_t *report = parse(render(sample_crash()));
 	void *member = json_object_iter(report);
 
@@ -364,6 +364,23 @@ static void test_hostile(void **state)
 	json_decref(report);
 }
 
+static void test_findings(void **state)
+{
+	json_t *report = parse(render(sample_cxx()));
+
+	(void)state;
+	expect_text(report, "findings.0.id", "nccl-remote-error");
+	expect_text(report, "findings.0.confidence", "certain");
+	expect_text(report, "findings.0.next_steps.1", "Look at its report.");
+	expect_int(report, "findings.0.evidence.1.frame", 4);
+	expect_int(report, "findings.0.evidence.1.tid", 4242);
+	assert_true(json_is_null(at(report, "findings.0.evidence.0.frame")));
+	assert_true(json_is_null(at(report, "findings.0.evidence.2.tid")));
+	expect_text(report, "findings.0.references.3", "owner/repository#4");
+	expect_text(report, "findings.1.confidence", "possible");
+	json_decref(report);
+}
+
 static void test_long_text_is_cut_and_marked(void **state)
 {
 	static char name[CS_MAX_JSON_STRING + 10];
@@ -502,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_frames_of_tasks_are_bounded),
 		cmocka_unit_test(test_unknown_is_null),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_long_text_is_cut_and_marked),
 		cmocka_unit_test(test_copies_of_frames_are_bounded),
 		cmocka_unit_test(test_failure),

@@ -138,6 +138,17 @@ static void test_commands(void **state)
 	assert_int_equal(p.cli.n_operands, 1);
 	assert_string_equal(p.cli.operands[0], "core");
 	end(&p);
+	parse(&p, "match --records file.jsonl --signatures /");
+	assert_null(p.err);
+	assert_int_equal(p.cli.command, CS_COMMAND_MATCH);
+	assert_string_equal(p.cli.records, "file.jsonl");
+	assert_string_equal(p.cli.analysis.signatures, "/");
+	end(&p);
+	parse(&p, "signatures show an-id");
+	assert_null(p.err);
+	assert_int_equal(p.cli.command, CS_COMMAND_SIGNATURES);
+	assert_int_equal(p.cli.n_operands, 2);
+	end(&p);
 	parse(&p, "./doctor");
 	assert_null(p.err);
 	assert_int_equal(p.cli.command, CS_COMMAND_ANALYZE);

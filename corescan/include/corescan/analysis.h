@@ -344,6 +344,37 @@ struct cs_python {
 	size_t n_greenlets;
 };
 
+/* ---- what it all means ---- */
+
+/** How sure a finding is. */
+enum cs_confidence {
+	CS_CONFIDENCE_POSSIBLE, /* what is seen fits, and other causes look the same */
+	CS_CONFIDENCE_LIKELY,
+	CS_CONFIDENCE_CERTAIN,  /* the process says so itself, or nothing else looks like this */
+};
+
+/** One thing seen in the process that makes a signature fit. */
+struct cs_evidence {
+	int32_t tid;      /* 0: not of one thread */
+	int64_t frame;    /* index into the frames of that thread's group; -1: not a frame */
+	const char *text; /* the frame, or the line of the message */
+};
+
+/** A known problem that fits this process. */
+struct cs_finding {
+	const char *id;       /* of the signature; stable for ever */
+	const char *category;
+	const char *title;
+	enum cs_confidence confidence;
+	const char *explanation;
+	const char *const *steps; /* what to do, most useful first; only those that apply */
+	size_t n_steps;
+	const struct cs_evidence *evidence;
+	size_t n_evidence;
+	const char *const *references; /* public reports of it: "pytorch/pytorch#126544" */
+	size_t n_references;
+};
+
 /* ---- the whole ---- */
 
 struct cs_timing {
@@ -366,6 +397,9 @@ struct cs_analysis {
 	struct cs_python python;
 	const struct cs_exception *exceptions; /* the crashed thread's first */
 	size_t n_exceptions;
+	const struct cs_finding *findings; /* the cause first, then what follows from it or fits less well */
+	size_t n_findings;
+	size_t n_signatures; /* that were tried */
 	const struct cs_diagnostic *diagnostics;
 	size_t n_diagnostics;
 	size_t n_diagnostics_dropped; /* beyond CS_MAX_DIAGNOSTICS */
@@ -394,6 +428,7 @@ struct cs_options {
 	unsigned time_limit_ms;        /* 0: none */
 	cs_progress_fn *progress;      /* may be NULL */
 	void *progress_arg;
+	const char *signatures;        /* --signatures: folder of further signature files */
 };
 
 /**
