@@ -131,8 +131,6 @@ def show(result, as_json=False):
         rank = f"rank {checked.rank}: " if len(result.of) > 1 else ""
         for problem in checked.problems:
             print(f"       {rank}{problem}")
-        for word in checked.open:
-            print(f"       {rank}not yet: {word}")
     sys.stdout.flush()
 
 

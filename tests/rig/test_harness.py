@@ -359,18 +359,21 @@ def test_an_exception_the_report_has_must_be_right():
 
 
 @pytest.mark.parametrize(
-    "report, wrong, later",
+    "wanted, found, right",
     [
-        ({}, 0, 1),
-        ({"findings": [{"id": "cause"}, {"id": "witness"}]}, 0, 0),
-        ({"findings": [{"id": "witness"}, {"id": "cause"}]}, 1, 0),
-        ({"findings": []}, 1, 0),
+        ("cause", ["cause likely", "witness certain"], True),
+        ("cause", ["witness certain", "cause certain"], False),
+        ("cause", [], False),
+        ("unknown", [], True),
+        ("unknown", ["wait possible"], True),
+        ("unknown", ["wait possible", "witness likely"], False),
     ],
 )
-def test_the_cause_is_the_first_finding(report, wrong, later):
-    problems, still_open = [], []
-    check.check_signature("cause", report, problems, still_open)
-    assert (len(problems), len(still_open)) == (wrong, later)
+def test_the_cause_is_the_first_finding(wanted, found, right):
+    findings = [dict(zip(("id", "confidence"), f.split())) for f in found]
+    problems = []
+    check.check_signature(wanted, {"findings": findings}, problems)
+    assert (not problems) is right
 
 
 # Real processes, without torch

@@ -17,6 +17,7 @@ SCENARIO = {
     "core": "gcore",
     "seconds": 8,
     "expect": {
+        "signature": "unknown",
         "crashed": {
             "role": "main",
             "stack": [

@@ -18,6 +18,7 @@ SCENARIO = {
     "core": "gcore",
     "seconds": 12,
     "expect": {
+        "signature": "unknown",
         "crashed": {
             "role": "main",
             "stack": ["*sleep", "wait", "train", "main", "<module>"],

@@ -17,6 +17,7 @@ SCENARIO = {
     "core": ["gcore", "kill"],
     "seconds": 12,
     "expect": {
+        "signature": "unknown",
         "crashed": {
             "role": "main",
             "stack": {

@@ -18,6 +18,7 @@ SCENARIO = {
     "core": "kernel",
     "seconds": 12,
     "expect": {
+        "signature": "unknown",
         "signal": "SIGABRT",
         "crashed": {"role": "main", "stack": ["abort", "last_words"]},
         "threads": [
