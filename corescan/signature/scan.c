@@ -45,6 +45,7 @@ struct cs_scanner {
 	uint32_t buckets[BUCKETS]; /* index + 1 of the first entry */
 	CS_VEC(uint32_t) always;   /* patterns without literals */
 	pcre2_code **codes;        /* one a pattern; NULL: not compiled yet */
+	size_t n_codes;            /* the set may be gone when the scanner is destroyed */
 	pcre2_match_data *data;
 	pcre2_match_context *context;
 
@@ -131,7 +132,8 @@ struct cs_error *cs_scanner_create(const struct cs_signature_set *set, struct cs
 	if (!s)
 		return &cs_nomem;
 	s->set = set;
-	s->codes = calloc((size_t)set->n_patterns + 1, sizeof(*s->codes));
+	s->n_codes = (size_t)set->n_patterns + 1;
+	s->codes = calloc(s->n_codes, sizeof(*s->codes));
 	s->last_seen = calloc((size_t)set->n_patterns + 1, sizeof(*s->last_seen));
 	s->may = calloc((size_t)set->n_patterns + 1, sizeof(*s->may));
 	s->data = pcre2_match_data_create(1, NULL);
@@ -150,7 +152,7 @@ void cs_scanner_destroy(struct cs_scanner *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; s->codes && i < s->set->n_patterns; i++)
+	for (size_t i = 0; s->codes && i < s->n_codes; i++)
 		pcre2_code_free(s->codes[i]);
 	free(s->codes);
 	pcre2_match_data_free(s->data);
