@@ -108,23 +108,5 @@ static struct cs_error *analyze_all(const struct cs_cli *cli, struct cs_output *
 
 enum cs_exit cs_command_analyze(const struct cs_cli *cli)
 {
-	CS_CLEANUP(cs_error_destroyp) struct cs_error *err = NULL;
-	enum cs_exit worst = CS_EXIT_OK;
-	struct cs_output output = {0};
-
-	err = cs_output_open(cli, &output);
-	if (!err) {
-		struct cs_error *closing;
-
-		err = analyze_all(cli, &output, &worst);
-		closing = cs_output_close(&output);
-		if (err)
-			cs_error_destroy(closing); /* the first one says it */
-		else
-			err = closing;
-	}
-	if (!err || cs_output_reader_gone(err))
-		return worst;
-	cs_output_complain(NULL, err);
-	return CS_EXIT_NOTHING;
+	return cs_output_run(cli, analyze_all);
 }

@@ -40,10 +40,11 @@ static struct cs_error *print_record(void *arg, const struct cs_record *record)
 	return cs_json_finish(&j);
 }
 
-static struct cs_error *match_all(const struct cs_cli *cli, FILE *out, enum cs_exit *status)
+static struct cs_error *match_all(const struct cs_cli *cli, struct cs_output *output,
+				  enum cs_exit *status)
 {
 	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_ARENA);
-	struct matching m = {.out = out, .path = cli->records};
+	struct matching m = {.out = output->stream, .path = cli->records};
 	struct cs_signature_set set;
 	struct cs_error *err;
 
@@ -57,23 +58,5 @@ static struct cs_error *match_all(const struct cs_cli *cli, FILE *out, enum cs_e
 
 enum cs_exit cs_command_match(const struct cs_cli *cli)
 {
-	CS_CLEANUP(cs_error_destroyp) struct cs_error *err = NULL;
-	enum cs_exit status = CS_EXIT_OK;
-	struct cs_output output = {0};
-
-	err = cs_output_open(cli, &output);
-	if (!err) {
-		struct cs_error *closing;
-
-		err = match_all(cli, output.stream, &status);
-		closing = cs_output_close(&output);
-		if (err)
-			cs_error_destroy(closing); /* the first one says it */
-		else
-			err = closing;
-	}
-	if (!err || cs_output_reader_gone(err))
-		return status;
-	cs_output_complain(NULL, err);
-	return cs_error_code(err) == CS_ERR_ARGUMENT ? CS_EXIT_USAGE : CS_EXIT_NOTHING;
+	return cs_output_run(cli, match_all);
 }

@@ -117,3 +117,26 @@ bool cs_output_reader_gone(const struct cs_error *err)
 {
 	return cs_error_code(err) == CS_ERR_OS && cs_error_errno(err) == EPIPE;
 }
+
+enum cs_exit cs_output_run(const struct cs_cli *cli, cs_output_fn *work)
+{
+	CS_CLEANUP(cs_error_destroyp) struct cs_error *err = NULL;
+	enum cs_exit status = CS_EXIT_OK;
+	struct cs_output output = {0};
+
+	err = cs_output_open(cli, &output);
+	if (!err) {
+		struct cs_error *closing;
+
+		err = work(cli, &output, &status);
+		closing = cs_output_close(&output);
+		if (err)
+			cs_error_destroy(closing); /* the first one says it */
+		else
+			err = closing;
+	}
+	if (!err || cs_output_reader_gone(err))
+		return status;
+	cs_output_complain(NULL, err);
+	return cs_error_code(err) == CS_ERR_ARGUMENT ? CS_EXIT_USAGE : CS_EXIT_NOTHING;
+}

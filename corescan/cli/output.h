@@ -25,6 +25,17 @@ CS_MUST_CHECK struct cs_error *cs_output_open(const struct cs_cli *cli,
 /** Flush and close. Errors: OS. */
 CS_MUST_CHECK struct cs_error *cs_output_close(struct cs_output *output);
 
+/** A command's work: writes to @output, and says in @status how it went. */
+typedef struct cs_error *cs_output_fn(const struct cs_cli *cli, struct cs_output *output,
+				      enum cs_exit *status);
+
+/**
+ * Open the output, run @work, close the output. An error of any of them is told on
+ * standard error, the first one only, and decides the exit status: 2 where the command
+ * line is to blame, else 3.
+ */
+enum cs_exit cs_output_run(const struct cs_cli *cli, cs_output_fn *work);
+
 /** One line on standard error: "corescan: " and the error's message, made fit for a
  * terminal. */
 void cs_output_complain(const char *path, const struct cs_error *err);

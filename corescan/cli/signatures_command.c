@@ -308,8 +308,7 @@ static const struct {
 	{"test", test_cases},
 };
 
-static struct cs_error *run(const struct cs_cli *cli, const struct cs_output *output,
-			    enum cs_exit *status)
+static struct cs_error *run(const struct cs_cli *cli, struct cs_output *output, enum cs_exit *status)
 {
 	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_ARENA);
 	const struct cs_text_options options = {
@@ -328,23 +327,5 @@ static struct cs_error *run(const struct cs_cli *cli, const struct cs_output *ou
 
 enum cs_exit cs_command_signatures(const struct cs_cli *cli)
 {
-	CS_CLEANUP(cs_error_destroyp) struct cs_error *err = NULL;
-	enum cs_exit status = CS_EXIT_OK;
-	struct cs_output output = {0};
-
-	err = cs_output_open(cli, &output);
-	if (!err) {
-		struct cs_error *closing;
-
-		err = run(cli, &output, &status);
-		closing = cs_output_close(&output);
-		if (err)
-			cs_error_destroy(closing); /* the first one says it */
-		else
-			err = closing;
-	}
-	if (!err || cs_output_reader_gone(err))
-		return status;
-	cs_output_complain(NULL, err);
-	return cs_error_code(err) == CS_ERR_ARGUMENT ? CS_EXIT_USAGE : CS_EXIT_NOTHING;
+	return cs_output_run(cli, run);
 }
