@@ -5,6 +5,7 @@ No core is kept in the tree: each is made where and when it is needed. What a re
 not find raises Unavailable with the reason, and the caller skips.
 """
 import collections
+import contextlib
 import os
 import pathlib
 import platform
@@ -178,7 +179,9 @@ def by_gcore(command, folder, env=None, pid_of=lambda process: process.pid):
     need_native()
     need("gdb")
     path = pathlib.Path(folder) / "gcore.core"
-    process = start(command, folder, DEFAULT_FILTER, env, stdout=subprocess.PIPE)
+    process = start(
+        command, folder, DEFAULT_FILTER, env, stdout=subprocess.PIPE, start_new_session=True
+    )
     with process:
         try:
             until_ready(process)
@@ -187,7 +190,8 @@ def by_gcore(command, folder, env=None, pid_of=lambda process: process.pid):
             if not path.exists():
                 run = run_gdb("-p", pid, "-ex", f"gcore {path}", cwd=folder)
         finally:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # those that it started, too
     if not path.is_file() or not path.stat().st_size:
         raise Unavailable(f"gcore: {run.stdout.strip().splitlines()[-1:]}")
     # That of the vsyscall page fails everywhere.
