@@ -7,6 +7,7 @@ SCENARIO is read and never run. A value may be a dict whose keys are conditions,
 import ast
 import collections
 import difflib
+import functools
 import pathlib
 import re
 import signal
@@ -14,6 +15,7 @@ import signal
 from lock import COMPARE, HERE, Bad, number
 
 FOLDER = HERE / "scenarios"
+SHARED = "_expected.py"
 CORES = ("kernel", "kill", "gcore")
 CONDITION = re.compile(r"(torch|python)?\s*(<=|>=|==|!=|<|>)\s*(\d+(?:\.\d+)*)")
 
@@ -68,6 +70,36 @@ def holds(condition, versions):
     return True
 
 
+def assignment(tree, name):
+    """The node of NAME = ... in a file; None if there is none."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name:
+            return node
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def shared(path):
+    """What the scenarios of a folder have in common; nothing if there is no such file."""
+    if not path.is_file():
+        return {}
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return ast.literal_eval(assignment(tree, "SHARED").value)
+
+
+def fill(value, known):
+    """A value with what "@NAME" stands for in its place."""
+    if isinstance(value, dict):
+        return {k: fill(v, known) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [fill(v, known) for v in value]
+    if isinstance(value, str) and re.fullmatch(r"@[\w-]+", value):
+        if value[1:] not in known:
+            raise Bad(f"{value!r} is none of {SHARED}: {', '.join(known) or 'it has no entries'}")
+        return known[value[1:]]
+    return value
+
+
 def is_choice(value):
     return (
         isinstance(value, dict)
@@ -110,14 +142,16 @@ class File:
             raise self.bad(problem.msg) from None
         if not ast.get_docstring(tree):
             raise self.bad("a scenario begins with a docstring that says what happens")
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "SCENARIO":
-                self.line = node.lineno
-                try:
-                    return ast.literal_eval(node.value)
-                except ValueError:
-                    raise self.bad("SCENARIO must be a literal: it is read, never run") from None
-        raise self.bad("there is no SCENARIO = {...}")
+        node = assignment(tree, "SCENARIO")
+        if node is None:
+            raise self.bad("there is no SCENARIO = {...}")
+        self.line = node.lineno
+        try:
+            return fill(ast.literal_eval(node.value), shared(self.path.parent / SHARED))
+        except ValueError:
+            raise self.bad("SCENARIO must be a literal: it is read, never run") from None
+        except Bad as problem:
+            raise self.bad(str(problem)) from None
 
     def runs(self, versions):
         return "torch" not in self.raw or holds(self.raw["torch"], versions)

@@ -218,6 +218,17 @@ def test_the_lock_is_complete():
     assert lock.parse(lock.text_of(lock.read())) == lock.read()
 
 
+def test_what_scenarios_share(tmp_path):
+    (tmp_path / "_expected.py").write_text('SHARED = {"why": {"torch<2": "a", "torch>=2": "b"}}\n')
+    text = '"""What."""\nSCENARIO = {"about": "@%s", "expect": {}}\n'
+    (tmp_path / "one.py").write_text(text % "why")
+    (tmp_path / "two.py").write_text(text % "who")
+    versions = {"torch": "2.1", "python": "3.10"}
+    assert scenarios.find("one", tmp_path).resolve(versions).about == "b"
+    with pytest.raises(lock.Bad, match=r"two\.py:2: '@who' is none of _expected\.py: why"):
+        scenarios.find("two", tmp_path)
+
+
 @pytest.mark.parametrize(
     "requirement, python, wanted",
     [

@@ -36,24 +36,7 @@ SCENARIO = {
         "signal": "SIGABRT",
         "crashed": {
             "role": "nccl-watchdog",
-            "stack": {
-                "torch<2.1": [
-                    "abort",
-                    "std::rethrow_exception",
-                    "c10d::ProcessGroupNCCL::WorkNCCL::handleNCCLGuard",
-                    "c10d::ProcessGroupNCCL::workCleanupLoop",
-                ],
-                "torch<2.8": [
-                    "abort",
-                    "std::rethrow_exception",
-                    "c10d::ProcessGroupNCCL::ncclCommWatchdog",
-                ],
-                "torch>=2.8": [
-                    "abort",
-                    "std::rethrow_exception",
-                    "c10d::ProcessGroupNCCL::Watchdog::run",
-                ],
-            },
+            "stack": "@watchdog-throws",
         },
         "threads": [
             {
@@ -77,10 +60,7 @@ SCENARIO = {
         },
         "exception": {
             "language": "c++",
-            "type": {
-                "torch<2.2": "std::runtime_error",
-                "torch>=2.2": "c10::DistBackendError",
-            },
+            "type": "@backend-error",
             "message": r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=5,",
         },
         "signature": "nccl-watchdog-collective-timeout",

@@ -26,20 +26,7 @@ SCENARIO = {
         ],
         "torch>=2.1": [],
     },
-    "env": {
-        "torch<2.1": {"NCCL_ASYNC_ERROR_HANDLING": "1"},
-        "torch<2.2": {"NCCL_ASYNC_ERROR_HANDLING": "3"},
-        "torch<2.8": {
-            "TORCH_NCCL_TRACE_BUFFER_SIZE": "200",
-            "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "1000",
-            "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": "60",
-        },
-        "torch>=2.8": {
-            "TORCH_FR_BUFFER_SIZE": "200",
-            "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "1000",
-            "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": "60",
-        },
-    },
+    "env": "@job-env",
     "core": "kernel",
     "end": "wait",
     "seconds": 50,
@@ -47,24 +34,7 @@ SCENARIO = {
         "signal": "SIGABRT",
         "crashed": {
             "role": "nccl-watchdog",
-            "stack": {
-                "torch<2.1": [
-                    "abort",
-                    "std::rethrow_exception",
-                    "c10d::ProcessGroupNCCL::WorkNCCL::handleNCCLGuard",
-                    "c10d::ProcessGroupNCCL::workCleanupLoop",
-                ],
-                "torch<2.8": [
-                    "abort",
-                    "std::rethrow_exception",
-                    "c10d::ProcessGroupNCCL::ncclCommWatchdog",
-                ],
-                "torch>=2.8": [
-                    "abort",
-                    "std::rethrow_exception",
-                    "c10d::ProcessGroupNCCL::Watchdog::run",
-                ],
-            },
+            "stack": "@watchdog-throws",
         },
         "threads": [
             {"role": "main", "stack": ["cuda*", "*dense_cuda", "train", "<module>"]},
@@ -74,10 +44,7 @@ SCENARIO = {
         r"WorkNCCL\(SeqNum=5, OpType=ALLREDUCE, ",
         "exception": {
             "language": "c++",
-            "type": {
-                "torch<2.2": "std::runtime_error",
-                "torch>=2.2": "c10::DistBackendError",
-            },
+            "type": "@backend-error",
             "message": r"collective operation timeout: WorkNCCL\(SeqNum=5, OpType=ALLREDUCE, ",
         },
         "signature": "nccl-watchdog-collective-timeout",
@@ -91,10 +58,7 @@ SCENARIO = {
                 r"WorkNCCL\(SeqNum=5, OpType=ALLGATHER, ",
                 "exception": {
                     "language": "c++",
-                    "type": {
-                        "torch<2.2": "std::runtime_error",
-                        "torch>=2.2": "c10::DistBackendError",
-                    },
+                    "type": "@backend-error",
                     "message": r"operation timeout: WorkNCCL\(SeqNum=5, OpType=ALLGATHER, ",
                 },
             },

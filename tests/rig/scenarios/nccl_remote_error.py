@@ -39,24 +39,7 @@ SCENARIO = {
                 "signal": "SIGABRT",
                 "crashed": {
                     "role": "nccl-watchdog",
-                    "stack": {
-                        "torch<2.1": [
-                            "abort",
-                            "std::rethrow_exception",
-                            "c10d::ProcessGroupNCCL::WorkNCCL::handleNCCLGuard",
-                            "c10d::ProcessGroupNCCL::workCleanupLoop",
-                        ],
-                        "torch<2.8": [
-                            "abort",
-                            "std::rethrow_exception",
-                            "c10d::ProcessGroupNCCL::ncclCommWatchdog",
-                        ],
-                        "torch>=2.8": [
-                            "abort",
-                            "std::rethrow_exception",
-                            "c10d::ProcessGroupNCCL::Watchdog::run",
-                        ],
-                    },
+                    "stack": "@watchdog-throws",
                 },
                 "threads": [
                     {"role": "main", "stack": ["cuda*", "*dense_cuda", "train", "<module>"]},
@@ -65,10 +48,7 @@ SCENARIO = {
                 "stderr": r"NCCL error: remote process exited or there was a network error",
                 "exception": {
                     "language": "c++",
-                    "type": {
-                        "torch<2.2": "std::runtime_error",
-                        "torch>=2.2": "c10::DistBackendError",
-                    },
+                    "type": "@backend-error",
                     "message": r"NCCL error: remote process exited or there was a network error",
                 },
                 "signature": "nccl-unhandled-error-generic",

@@ -53,10 +53,7 @@ SCENARIO = {
         "stderr": r"NCCL error",
         "exception": {
             "language": "c++",
-            "type": {
-                "torch<2.2": "std::runtime_error",
-                "torch>=2.2": "c10::DistBackendError",
-            },
+            "type": "@backend-error",
             "message": r"NCCL error",
         },
         "signature": "nccl-unhandled-error-generic",
