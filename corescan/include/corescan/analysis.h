@@ -375,6 +375,35 @@ struct cs_finding {
 	size_t n_references;
 };
 
+/** What became of a frame in the fingerprint. */
+enum cs_print_part {
+	CS_PRINT_COUNTED,   /* in the short and the long form */
+	CS_PRINT_PREFIX,    /* counted, but says too little to end with: memcpy(), a wait */
+	CS_PRINT_LONG,      /* further out than the short form looks */
+	CS_PRINT_IRRELEVANT, /* carries or reports and says nothing: start_thread(), an interpreter's frame */
+	CS_PRINT_CUT,       /* what ran because of the crash: abort(), a signal handler */
+};
+
+struct cs_print_frame {
+	int64_t frame;    /* index into the frames of the thread's group; -1: not known */
+	const char *text; /* the name that is compared; NULL where it is not */
+	enum cs_print_part part;
+};
+
+/**
+ * What two processes that died of the same thing have in common. Equal strings mean the same failure only
+ * if they were made by the same algorithm; its number is at the beginning of both.
+ */
+struct cs_fingerprint {
+	unsigned algorithm;
+	const char *short_form; /* "1-" and 16 hexadecimal digits; NULL: too little is known */
+	const char *long_form;  /* "1-" and 32; also tells messages and outer frames apart */
+	const char *text;       /* what it was made of, for people: "SIGABRT | message | frame | frame" */
+	int32_t tid;            /* of the thread whose frames count; 0: none, or not known */
+	const struct cs_print_frame *frames; /* of that thread, innermost first */
+	size_t n_frames;
+};
+
 /* ---- the whole ---- */
 
 struct cs_timing {
@@ -400,6 +429,7 @@ struct cs_analysis {
 	const struct cs_finding *findings; /* the cause first, then what follows from it or fits less well */
 	size_t n_findings;
 	size_t n_signatures; /* that were tried */
+	struct cs_fingerprint fingerprint;
 	const struct cs_diagnostic *diagnostics;
 	size_t n_diagnostics;
 	size_t n_diagnostics_dropped; /* beyond CS_MAX_DIAGNOSTICS */
