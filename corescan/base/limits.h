@@ -125,6 +125,11 @@
 #define CS_MAX_YAML_NODES 1048576UL           /* values of one signature file */
 #define CS_MAX_YAML_DEPTH 8UL                 /* lists within lists of a signature file */
 #define CS_MAX_RECORD (16UL << 20)            /* bytes of one record that signatures are matched against */
+#define CS_MAX_PASTE_LINE 262144UL            /* bytes of one line of pasted text */
+#define CS_MAX_PASTE_LABEL 63UL               /* bytes of what says whose line it is: "rank3" */
+#define CS_MAX_PASTE_STREAMS 4096UL           /* processes whose lines are mixed in one text */
+#define CS_MAX_PASTE_PAIRS 4096UL             /* versions, and variables, of one pasted report */
+#define CS_MAX_PASTE_ARENA (256UL << 20)      /* bytes of all that one pasted report says */
 #define CS_MAX_FACT_FRAMES 262144UL           /* frames of one process that signatures are matched against */
 #define CS_MAX_FACT_TEXTS 65536UL             /* distinct frames, messages and modules of one process, too */
 #define CS_MAX_FACT_NAME 4096UL               /* bytes of one function's name, too */

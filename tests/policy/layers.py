@@ -17,6 +17,7 @@ ORDER = (
     "python",
     "torch",
     "gpu",
+    "paste",
     "signature",
     "analyze",
     "report",
