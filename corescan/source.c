@@ -132,7 +132,7 @@ static const struct file *file_of(struct cs_source *s, const char *path)
 const char *cs_source_line(struct cs_source *source, const char *path, uint32_t line)
 {
 	const struct file *f = path && line ? file_of(source, path) : NULL;
-	const char *at, *end, *stop;
+	const char *at, *end, *stop, *text;
 
 	if (!f || line > f->starts.n)
 		return NULL;
@@ -144,5 +144,6 @@ const char *cs_source_line(struct cs_source *source, const char *path, uint32_t 
 		at++;
 	while (stop > at && isspace((unsigned char)stop[-1]))
 		stop--;
-	return cs_text_utf8(source->scene->arena, at, CS_MIN((size_t)(stop - at), CS_MAX_SOURCE_LINE));
+	text = cs_text_utf8(source->scene->arena, at, CS_MIN((size_t)(stop - at), CS_MAX_SOURCE_LINE));
+	return text ? cs_mask_value(source->scene->arena, text) : NULL;
 }

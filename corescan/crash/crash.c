@@ -268,6 +268,16 @@ static void take_signal(struct cs_incident *in, const struct cs_siginfo *info,
 	}
 }
 
+/* What the process said goes into public issues. */
+static void hide_secrets(const struct cs_scene *scene, struct cs_crash *c)
+{
+	const char **texts[] = {&c->message, &c->summary, &c->detail};
+
+	for (size_t i = 0; i < CS_COUNT(texts); i++)
+		if (*texts[i])
+			*texts[i] = cs_mask_value(scene->arena, *texts[i]);
+}
+
 void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 		      const struct cs_raw_stack *stack,
 		      const struct cs_stack_group *group, struct cs_crash *ret)
@@ -301,4 +311,5 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 	in.has_insn = in.has_insn && cs_signal_is_fault(in.signo) &&
 		      (in.code > 0 || !in.has_siginfo);
 	explain_incident(&in, info, by_itself, core->pid, ret);
+	hide_secrets(scene, ret);
 }

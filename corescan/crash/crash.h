@@ -36,14 +36,34 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
  * fails. */
 void cs_process_describe(const struct cs_scene *scene, struct cs_process *ret);
 
+/** What threads wait for is worked out from. */
+struct cs_wait_input {
+	const struct cs_scene *scene;
+	const struct cs_regs *regs;      /* one a thread of the target */
+	const struct cs_raw_stack *raws; /* the same */
+};
+
+/**
+ * Fill in what each thread of @ret waits for, and which wait for one another. Threads, their groups and
+ * what the interpreter knows of them must be there. Errors: NOMEM.
+ */
+CS_MUST_CHECK struct cs_error *cs_waits_read(const struct cs_wait_input *in,
+					     struct cs_analysis *ret);
+
+/**
+ * True if function @name of the C library is one of the @n of @list, written without leading underscores:
+ * "pthread_mutex_lock" is also "__GI___pthread_mutex_lock" and "pthread_mutex_lock@@GLIBC_2.2.5".
+ */
+bool cs_libc_name_is(const char *name, const char *const *list, size_t n);
+
 /** Versions that modules and memory tell; @ret is in the arena. Never fails. */
 void cs_versions_read(const struct cs_scene *scene, const struct cs_version **ret,
 		      size_t *ret_n);
 
 /**
- * @text with what looks like a secret replaced by "***": passwords in URLs, and values
- * that have the form of well-known tokens. @text itself if there is nothing to hide. NULL
- * on exhaustion.
+ * @text with what looks like a secret replaced by "***": passwords in URLs, values that have the form of
+ * well-known tokens, and what a name of a secret is given in code, a query, a header or a dict
+ * ("api_key='...'"). @text itself if there is nothing to hide. NULL on exhaustion.
  */
 const char *cs_mask_value(struct cs_arena *arena, const char *text);
 

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
+#define MAX_SECRET_NAME 64 /* bytes of a name in running text */
+#define MIN_BARE_SECRET 8  /* bytes of a value without quotes there */
+#define BEARER "Bearer "
+
 /** Shown by whole name, or by prefix where the entry ends in '*'. */
 static const char *const shown[] = {
 	"RANK",
@@ -242,6 +246,96 @@ static bool url_password(const char *p, const char **begin, const char **end)
 	return true;
 }
 
+/** Names of secrets in running text, where "author=" and "key: " are no such. */
+static bool names_secret(const char *name, size_t len)
+{
+	static const char *const words[] = {"PASSWORD",   "PASSWD",     "PASSPHRASE", "SECRET",
+					    "CREDENTIAL", "APIKEY",     "API_KEY",    "API-KEY",
+					    "ACCESS_KEY", "ACCESS-KEY", "AUTH_KEY",   "PRIVATE_KEY",
+					    "SIGNATURE",  "AUTHORIZATION"};
+
+	for (size_t i = 0; i < CS_COUNT(words); i++)
+		if (contains(name, len, words[i]))
+			return true;
+	return contains(name, len, "TOKEN") && !is_text_token(name, len);
+}
+
+static bool is_value_char(char c)
+{
+	return is_token_char(c) || (c && strchr("+/.~%!*^@#", c));
+}
+
+/** The name before the '=' or ':' at @p, perhaps in quotes; its length, 0: none. */
+static size_t name_before(const char *text, const char *p, const char **name)
+{
+	const char *end = p, *start;
+
+	while (end > text && p - end < 2 && end[-1] == ' ')
+		end--;
+	if (end > text && (end[-1] == '"' || end[-1] == '\''))
+		end--;
+	for (start = end; start > text && end - start < MAX_SECRET_NAME && is_token_char(start[-1]);)
+		start--;
+	*name = start;
+	return (size_t)(end - start);
+}
+
+/**
+ * At an '=' or ':' that gives a secret its value, in code, a URL, a header or a dict: where the value begins
+ * and ends. A value without quotes has to look like one: numbers, calls and words of a sentence do not.
+ */
+static bool named_value(const char *text, const char *p, const char **begin, const char **end)
+{
+	const char *name, *v = p + 1 + strspn(p + 1, " ");
+	size_t len = name_before(text, p, &name), n = 0, digits;
+
+	if (!len || !names_secret(name, len))
+		return false;
+	if (*p == ':' && contains(name, len, "AUTHORIZATION")) {
+		n = strcspn(v, "\"'\n");
+	} else if (*v == '"' || *v == '\'') {
+		const char quote[] = {*v++, '\0'};
+
+		n = strcspn(v, quote);
+	} else if (*p == '=' && v == p + 1) {
+		while (is_value_char(v[n]))
+			n++;
+		digits = strspn(v, "0123456789.");
+		if (n < MIN_BARE_SECRET || digits == n || v[n] == '(')
+			return false;
+	}
+	*begin = v;
+	*end = v + n;
+	return n > 0;
+}
+
+/** Bytes of what comes after "Bearer " at @p, or 0. */
+static size_t bearer_at(const char *p)
+{
+	size_t n = 0;
+
+	if (strncasecmp(p, BEARER, strlen(BEARER)))
+		return 0;
+	for (p += strlen(BEARER); is_token_char(*p) || (*p && strchr("+/.~=", *p)); p++)
+		n++;
+	return n >= MIN_BARE_SECRET ? n : 0;
+}
+
+/** At a byte after which a secret may come: where that begins and ends. */
+static bool announced(const char *text, const char *p, const char **begin, const char **end)
+{
+	size_t n;
+
+	if (!strncmp(p, "://", 3))
+		return url_password(p, begin, end);
+	if (*p == '=' || *p == ':')
+		return named_value(text, p, begin, end);
+	n = *p == 'b' || *p == 'B' ? bearer_at(p) : 0;
+	*begin = p + strlen(BEARER);
+	*end = *begin + n;
+	return n > 0;
+}
+
 const char *cs_mask_value(struct cs_arena *arena, const char *text)
 {
 	const char *p = text, *begin, *end, *result = text;
@@ -256,7 +350,7 @@ const char *cs_mask_value(struct cs_arena *arena, const char *text)
 			cs_strbuf_puts(&out, "***");
 			p += n;
 			masked = true;
-		} else if (!strncmp(p, "://", 3) && url_password(p, &begin, &end)) {
+		} else if (announced(text, p, &begin, &end)) {
 			cs_strbuf_put(&out, p, (size_t)(begin - p));
 			cs_strbuf_puts(&out, "***");
 			p = end;

@@ -32,6 +32,27 @@ static void values_are_masked(void **state)
 		{"http://user@host/", "http://user@host/"},
 		{"two http://a:b@c http://d:e@f", "two http://a:***@c http://d:***@f"},
 		{"", ""},
+		{"login(token='tiny', user='me')", "login(token='***', user='me')"},
+		{"{'password': \"hunter2\", 'n': 3}", "{'password': \"***\", 'n': 3}"},
+		{"https://h/x?access_token=a1b2c3d4e5&n=1", "https://h/x?access_token=***&n=1"},
+		{"db_password=hunter2/x", "db_password=***"},
+		{"Authorization: Basic dXNlcjpwYXNz", "Authorization: ***"},
+		{"-H 'authorization: Bearer abc.def-123'", "-H 'authorization: ***'"},
+		{"sent Bearer abcdef.123456== to h", "sent Bearer *** to h"},
+		{"secret = 'a b'; x", "secret = '***'; x"},
+		/* what people look for */
+		{"KeyError: 'token'", "KeyError: 'token'"},
+		{"next_token=50256", "next_token=50256"},
+		{"token=tensor([1])", "token=tensor([1])"},
+		{"token: unexpected end of input", "token: unexpected end of input"},
+		{"max_tokens=very_long_word", "max_tokens=very_long_word"},
+		{"pad_token='<pad>'", "pad_token='<pad>'"},
+		{"author=Somebody-else", "author=Somebody-else"},
+		{"key=layer1.weight.data", "key=layer1.weight.data"},
+		{"password=", "password="},
+		{"password=''", "password=''"},
+		{"the bearer of news", "the bearer of news"},
+		{"=:", "=:"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
