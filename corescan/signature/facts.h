@@ -7,6 +7,7 @@
 #ifndef CS_SIGNATURE_FACTS_H
 #define CS_SIGNATURE_FACTS_H
 
+#include "paste/paste.h"
 #include "signature/signature.h"
 
 /** name, name in signature files, what it says */
@@ -120,9 +121,15 @@ CS_MUST_CHECK struct cs_error *cs_facts_of_analysis(const struct cs_analysis *a,
 						    struct cs_facts *ret);
 
 /**
- * Facts of a record: one line of JSON in the form of corpus/cases (docs/HOWTO-signatures.md), which may
- * be anybody's. @source_ret becomes what it says of where it is from; NULL: nothing.
- * Errors: FORMAT (the message says which key is wrong), LIMIT, NOMEM.
+ * Facts of a report; texts of @paste are pointed to. Errors: FORMAT (it gives itself a fact that there is
+ * not), NOMEM.
+ */
+CS_MUST_CHECK struct cs_error *cs_facts_of_paste(const struct cs_paste *paste, struct cs_arena *arena,
+						 struct cs_facts *ret);
+
+/**
+ * Facts of a record: one line of JSON, as cs_paste_of_record() has it. @source_ret becomes what it says of
+ * where it is from; NULL: nothing. Errors: FORMAT (the message says which key is wrong), LIMIT, NOMEM.
  */
 CS_MUST_CHECK struct cs_error *cs_facts_of_record(const char *line, size_t len, struct cs_arena *arena,
 						  struct cs_facts *ret, const char **source_ret);
