@@ -227,7 +227,21 @@ static struct cs_error *build_stacks(struct work *w)
 	return cs_stacks_build(&input, &w->result->pub);
 }
 
-static void explain(struct work *w)
+static struct cs_error *read_waits(struct work *w)
+{
+	CS_CLEANUP(cs_freep)
+	struct cs_wait_thread *threads = calloc(w->n_stacks + 1, sizeof(*threads));
+	const struct cs_wait_input input = {.scene = &w->scene, .threads = threads};
+
+	if (!threads)
+		return &cs_nomem;
+	for (size_t i = 0; i < w->n_stacks; i++)
+		threads[i] = (struct cs_wait_thread){.regs = &w->stacks[i].regs,
+						     .raw = &w->stacks[i].raw};
+	return cs_waits_read(&input, &w->result->pub);
+}
+
+static struct cs_error *explain(struct work *w)
 {
 	struct cs_analysis *pub = &w->result->pub;
 	size_t crashed = cs_core_info(w->core)->crashed_thread;
@@ -242,7 +256,9 @@ static void explain(struct work *w)
 		cs_crash_explain(&w->scene, NULL, NULL, NULL, &pub->crash);
 	}
 	cs_versions_read(&w->scene, &pub->versions, &pub->n_versions);
+	CS_TRY(read_waits(w));
 	layer_done(w, "crash");
+	return NULL;
 }
 
 static struct cs_error *read_torch(struct work *w)
@@ -305,7 +321,7 @@ static struct cs_error *run(struct work *w, const char *path)
 	CS_TRY(read_pythons(w));
 	CS_TRY(build_stacks(w));
 	layer_done(w, "symbols");
-	explain(w);
+	CS_TRY(explain(w));
 	CS_TRY(read_torch(w));
 	CS_TRY(collect_modules(w));
 	CS_TRY(cs_signatures_match(w->options.signatures, w->scene.arena, &w->diags, pub));

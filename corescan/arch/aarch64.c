@@ -9,7 +9,7 @@
 
 #include <elf.h>
 
-enum { X19 = 19, X29 = 29, LR = 30, SP = 31, PC = 32, N_REGS = 33 };
+enum { X0, X8 = 8, X19 = 19, X29 = 29, LR = 30, SP = 31, PC = 32, N_REGS = 33 };
 
 static const char *const names[N_REGS] = {
 	"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
@@ -93,6 +93,9 @@ static bool non_canonical(uint64_t addr)
 	return top != 0 && top != 0xf;
 }
 
+/* svc #0 */
+static const uint8_t syscall_code[] = {0x01, 0x00, 0x00, 0xd4};
+
 const struct cs_arch cs_arch_aarch64 = {
 	.name = "aarch64",
 	.machine = EM_AARCH64,
@@ -130,6 +133,12 @@ const struct cs_arch cs_arch_aarch64 = {
 	.sigframe_reg_offsets = sigframe,
 	/* Bit 55 tells the halves of the address space apart; below lie 48 or 39 bits of address. */
 	.pac_masks = {0x007f000000000000, 0x007fff8000000000},
+	.syscall_code = syscall_code,
+	.syscall_len = sizeof(syscall_code),
+	/* linux: include/uapi/asm-generic/unistd.h */
+	.syscall_args = {X0, X0 + 1, X0 + 2, X0 + 3},
+	.futex_number = 98,
+	.syscall_number = X8,
 	.non_canonical = non_canonical,
 	.red_zone = 0,
 };

@@ -101,12 +101,23 @@ struct cs_arch {
 	 */
 	uint64_t pac_masks[2];
 
+	/** The system call instruction, DWARF numbers of arguments 1 to 4, and the number of futex(). */
+	const uint8_t *syscall_code;
+	unsigned syscall_len; /* CS_MAX_SYSCALL_CODE at most */
+	uint8_t syscall_args[4];
+	unsigned futex_number;
+	/** DWARF number of the register that keeps the number after the call; -1: none does. */
+	int syscall_number;
+	/** Bytes from the thread pointer to the C library's record of the tid; 0: differs by version. */
+	unsigned thread_tid;
+
 	/** True for addresses that no process can map, whatever its page tables. */
 	bool (*non_canonical)(uint64_t addr);
 	unsigned red_zone; /* bytes below sp that a function may use */
 };
 
 #define CS_MAX_CLONE_CODE 8
+#define CS_MAX_SYSCALL_CODE 4
 
 /**
  * True if the @n bytes end with a system call of clone_code. A thread whose pc is behind it and whose

@@ -178,6 +178,8 @@ static bool non_canonical(uint64_t addr)
 	return top != 0 && top != 0xff;
 }
 
+static const uint8_t syscall_code[] = {0x0f, 0x05};
+
 const struct cs_arch cs_arch_x86_64 = {
 	.name = "x86_64",
 	.machine = EM_X86_64,
@@ -213,6 +215,17 @@ const struct cs_arch cs_arch_x86_64 = {
 	.sigframe_regs = 40,
 	.sigframe_reg_offsets = sigframe,
 	.sigframe_info = 40 + 256 + 8, /* behind the kernel's ucontext: sigcontext 256, uc_sigmask 8 */
+	.syscall_code = syscall_code,
+	.syscall_len = sizeof(syscall_code),
+	/* System V psABI for AMD64, section "Linux Conventions"; arch/x86/entry/syscalls/syscall_64.tbl */
+	.syscall_args = {RDI, RSI, RDX, R10},
+	.futex_number = 202,
+	.syscall_number = -1, /* rax is the result's */
+	/*
+	 * struct pthread: the thread control block's 704 bytes and two links of a list come first;
+	 * glibc: nptl/descr.h, sysdeps/x86_64/nptl/tls.h (2.17 to 2.42)
+	 */
+	.thread_tid = 704 + 16,
 	.non_canonical = non_canonical,
 	.red_zone = 128,
 };

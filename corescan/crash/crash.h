@@ -36,11 +36,16 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
  * fails. */
 void cs_process_describe(const struct cs_scene *scene, struct cs_process *ret);
 
-/** What threads wait for is worked out from. */
+/** One thread of the target. */
+struct cs_wait_thread {
+	const struct cs_regs *regs;
+	const struct cs_raw_stack *raw;
+};
+
+/** What the answer to "who waits for whom" is made from; nothing is owned. */
 struct cs_wait_input {
 	const struct cs_scene *scene;
-	const struct cs_regs *regs;      /* one a thread of the target */
-	const struct cs_raw_stack *raws; /* the same */
+	const struct cs_wait_thread *threads; /* in the order of the target's */
 };
 
 /**

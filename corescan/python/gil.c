@@ -469,30 +469,12 @@ void cs_py_gil_read(struct cs_py_process *p)
 
 /* ---- who waits for it, by the innermost native functions ---- */
 
-/** @name without leading underscores, without what compilers and versions put behind it.
- */
-static bool is_one_of(const char *name, const char *const *list, size_t n)
-{
-	size_t len;
-
-	name += strspn(name, "_");
-	if (!strncmp(name, "GI_", 3)) /* glibc's own alias */
-		name += strspn(name + 3, "_") + 3;
-	len = strcspn(name, ".@");
-	if (len > 2 && !strncmp(name + len - 2, "64", 2)) /* glibc's 64-bit time_t */
-		len -= 2;
-	for (size_t i = 0; i < n; i++)
-		if (strlen(list[i]) == len && !strncmp(name, list[i], len))
-			return true;
-	return false;
-}
-
 static bool is_condition_wait(const char *name)
 {
 	static const char *const names[] = {"pthread_cond_timedwait",
 					    "pthread_cond_clockwait"};
 
-	return is_one_of(name, names, CS_COUNT(names));
+	return cs_libc_name_is(name, names, CS_COUNT(names));
 }
 
 /** What glibc and musl have inside of a condition wait, and what CPython wraps it in. */
@@ -519,7 +501,7 @@ static bool is_wait_part(const char *name)
 		"PyCOND_TIMEDWAIT",
 	};
 
-	return is_one_of(name, names, CS_COUNT(names));
+	return cs_libc_name_is(name, names, CS_COUNT(names));
 }
 
 /** Who waits on a condition with a time limit: of these, only take_gil() and what it is
@@ -539,7 +521,7 @@ static bool is_gil_wait(const char *name)
 		"eval_frame_handle_pending",
 	};
 
-	return is_one_of(name, names, CS_COUNT(names));
+	return cs_libc_name_is(name, names, CS_COUNT(names));
 }
 
 bool cs_py_waits_for_gil(const char *const *functions, size_t n)

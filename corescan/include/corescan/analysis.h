@@ -208,6 +208,16 @@ struct cs_python_thread {
 	const char *broken;   /* why the Python frames end early; NULL: they are all there */
 };
 
+/** What a thread waits for, where its system call and its memory tell who has to act first. */
+struct cs_wait {
+	const char *kind;  /* "mutex", "thread" (pthread_join()), "gil" */
+	uint64_t address;  /* of the mutex; 0 for others */
+	int32_t owner;     /* tid of who has the mutex or the GIL, or is joined; 0: nobody, or not known */
+	bool owner_gone;   /* that is no thread of this process */
+	bool timed;        /* the wait ends by itself after a time */
+	bool deadlock;     /* the owner waits, itself or through others, for this very thread */
+};
+
 struct cs_thread {
 	int32_t tid;
 	const char *name;        /* NULL: not known */
@@ -217,6 +227,7 @@ struct cs_thread {
 	int signal;              /* pr_cursig, 0: none */
 	const struct cs_stack_group *group;
 	const struct cs_python_thread *python; /* NULL: it never entered Python */
+	const struct cs_wait *wait; /* NULL: for nothing of that kind, or not known */
 	const struct cs_register *registers; /* only for the crashed thread */
 	size_t n_registers;
 };
