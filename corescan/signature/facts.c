@@ -151,10 +151,11 @@ static const char *public_name(const char *name)
 	return p != name && isalpha((unsigned char)*p) ? p : NULL;
 }
 
-static bool is_c_library(const char *library)
+/* Or one that is not known: reports leave libraries out. */
+static bool may_be_c_library(const char *library)
 {
 	static const char *const names[] = {"libc.", "libc-", "libpthread", "ld-",
-					    "librt", "libdl", "ld."};
+					    "librt", "libdl", "ld.", "?"};
 
 	for (size_t i = 0; i < CS_COUNT(names); i++)
 		if (!strncmp(library, names[i], strlen(names[i])))
@@ -236,6 +237,11 @@ void cs_facts_native(struct cs_facts_maker *m, const char *function, const char 
 	if (!may_add_frame(m))
 		return;
 	library = library && *library ? library : "?";
+	/* as backtrace_symbols() and glibc's own reports have names */
+	if (function && !strncmp(function, "_Z", 2)) {
+		function = cs_demangle(m->arena, function);
+		m->nomem |= !function;
+	}
 	cs_strbuf_init(&name, CS_MAX_FACT_NAME);
 	cs_strbuf_init(&text, 2 * CS_MAX_FACT_NAME + 1024);
 	if (is_unnamed(function))
@@ -243,7 +249,9 @@ void cs_facts_native(struct cs_facts_maker *m, const char *function, const char 
 	else
 		put_plain(&name, function);
 	cs_strbuf_printf(&text, "%s (%.255s)", cs_strbuf_text(&name), library);
-	other = is_c_library(library) ? public_name(cs_strbuf_text(&name)) : NULL;
+	other = may_be_c_library(library) && !strpbrk(cs_strbuf_text(&name), "(<:") ?
+			public_name(cs_strbuf_text(&name)) :
+			NULL;
 	if (other)
 		cs_strbuf_printf(&text, "\n%s (%.255s)", other, library);
 	else
