@@ -154,6 +154,14 @@ void cs_paster_continue(struct cs_paster *p, const struct cs_line *line, const c
 	last->last = line->number;
 }
 
+const char *cs_paster_last_message(const struct cs_paster *p, size_t *ret_line)
+{
+	const struct cs_message_part *last = p->messages.n ? &p->messages.v[p->messages.n - 1] : NULL;
+
+	*ret_line = last ? last->last : 0;
+	return last ? cs_strbuf_text(&last->text) : NULL;
+}
+
 /* ---- what is known of the process ---- */
 
 void cs_paster_signal(struct cs_paster *p, const char *name)

@@ -5,6 +5,7 @@
  */
 #include "paste/paster.h"
 
+#include "base/limits.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -65,6 +66,18 @@ void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, str
 	ret->indent = strspn(text, " ");
 	if (ret->indent > ret->len)
 		ret->indent = ret->len;
+}
+
+void cs_line_inherit(char *carried, struct cs_line *line)
+{
+	if (line->label) {
+		snprintf(carried, CS_MAX_PASTE_LABEL + 1, "%s", line->carries ? line->label : "");
+		return;
+	}
+	if (line->level)
+		*carried = '\0';
+	if (*carried)
+		line->label = carried;
 }
 
 bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next)

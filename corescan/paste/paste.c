@@ -27,6 +27,7 @@ struct input {
 	struct cs_strbuf raw, clean; /* a line as it was read, and what is in it */
 	struct cs_strbuf held;       /* the line that the next may continue */
 	char held_label[CS_MAX_PASTE_LABEL + 1];
+	char carried[CS_MAX_PASTE_LABEL + 1]; /* label that lines without one inherit */
 	struct cs_line line; /* what `held` is */
 	size_t number;
 	bool holds;
@@ -128,13 +129,20 @@ static void dispatch(struct cs_paster *p, const struct cs_line *line)
 
 /* ---- lines ---- */
 
+static void look_at_held(struct input *in)
+{
+	if (in->line.lead > in->held.len) /* there was no memory to keep it */
+		in->line.lead = in->held.len;
+	in->line.text = cs_strbuf_text(&in->held) + in->line.lead;
+	in->line.len = in->held.len - in->line.lead;
+}
+
 static void flush_held(struct input *in)
 {
 	if (!in->holds)
 		return;
 	in->holds = false;
-	in->line.text = cs_strbuf_text(&in->held);
-	in->line.len = in->held.len;
+	look_at_held(in);
 	dispatch(stream_of(in, in->line.label), &in->line);
 }
 
@@ -142,7 +150,7 @@ static void hold(struct input *in, const struct cs_line *line)
 {
 	cs_strbuf_truncate(&in->held, 0);
 	in->held.cut = false;
-	cs_strbuf_put(&in->held, line->text, line->len);
+	cs_strbuf_put(&in->held, line->text - line->lead, line->lead + line->len);
 	in->line = *line;
 	if (line->label) {
 		snprintf(in->held_label, sizeof(in->held_label), "%s", line->label);
@@ -163,9 +171,9 @@ static void take_line(struct input *in)
 	cs_strbuf_truncate(&in->clean, 0);
 	in->clean.cut = false;
 	cs_line_clean(&in->clean, cs_strbuf_text(&in->raw), in->raw.len, &next);
+	cs_line_inherit(in->carried, &next);
 	next.number = ++in->number;
-	in->line.text = cs_strbuf_text(&in->held);
-	in->line.len = in->held.len;
+	look_at_held(in);
 	if (in->holds && same_label(&in->line, &next) && cs_line_is_continued(&in->line, &next)) {
 		cs_strbuf_putc(&in->held, ' ');
 		cs_strbuf_put(&in->held, next.text + next.indent, next.len - next.indent);

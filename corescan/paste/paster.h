@@ -21,6 +21,13 @@ struct cs_line {
 	size_t indent;     /* blanks at its beginning; they are in `text` */
 	size_t number;     /* in the input, from 1 */
 	const char *label; /* who printed it: "rank3"; NULL: it does not say */
+	/*
+	 * Bytes right before `text`: a logger's words with its source file ("F0501 ... client.cc:12] "),
+	 * which were taken off; text - lead is the line with them. 0: there are none.
+	 */
+	size_t lead;
+	char level;   /* of its log prefix: F, E, W, I, D; '-': a prefix without one; 0: no prefix */
+	bool carries; /* its logger labels first lines only: what follows without a label is its, too */
 };
 
 /* ---- patterns ---- */
@@ -95,6 +102,9 @@ void cs_paster_message(struct cs_paster *p, const struct cs_line *line, const ch
 /** It goes on in another line. */
 void cs_paster_continue(struct cs_paster *p, const struct cs_line *line, const char *text);
 
+/** The message that was added last, and the line where it ended; NULL: none. Valid until the next. */
+const char *cs_paster_last_message(const struct cs_paster *p, size_t *ret_line);
+
 /** What is known already stays; signals may be "SIGSEGV", "segfault", 11. */
 void cs_paster_signal(struct cs_paster *p, const char *name);
 void cs_paster_signal_number(struct cs_paster *p, int number);
@@ -121,6 +131,11 @@ struct cs_paster_state *cs_paster_state(struct cs_paster *p);
  * in @scratch, which is written anew for each line.
  */
 void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, struct cs_line *ret);
+/**
+ * Give @line, which has no label, that of the lines before where it goes on with what they said. @carried
+ * (CS_MAX_PASTE_LABEL + 1 bytes, "" at first) keeps the label from line to line; the line's points there.
+ */
+void cs_line_inherit(char *carried, struct cs_line *line);
 /** True if @next is the rest of @line, which a terminal, a tracker or a mailer has wrapped. */
 bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next);
 
