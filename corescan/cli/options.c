@@ -194,7 +194,7 @@ static const struct option_row rows[] = {
 	 "show every distinct stack, not only the first few"},
 	{"modules", 'm', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(modules),
 	 "show the table of modules: program, libraries, their files"},
-	{"all", 'a', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(all),
+	{"all", 'a', NULL, FOR(CS_COMMAND_ANALYZE) | FOR(CS_COMMAND_MATCH), set_flag, FIELD(all),
 	 "cut nothing: all stacks and frames, whole names, registers"},
 	{"python", 'P', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(python),
 	 "show the Python stacks alone, as py-spy dump prints them"},
@@ -228,7 +228,7 @@ static const struct option_row rows[] = {
 	 "know the problems that the signature files in DIR describe, besides\n"
 	 "the built-in ones"},
 	{"records", 0, "FILE", FOR(CS_COMMAND_MATCH), set_text, FIELD(records),
-	 "match each line of FILE, a report as JSON; - is standard input"},
+	 "match each line of FILE, a report split into frames, as JSON"},
 	{"output", 'o', "FILE", FOR_ALL, set_text, FIELD(output),
 	 "write the report to FILE"},
 	{"color", 0, "WHEN", FOR_ALL, set_color, 0,
@@ -248,7 +248,7 @@ static const struct {
 	 "explain core files; the default, its name may be left out"},
 	{"doctor", CS_COMMAND_DOCTOR,
 	 "find out why a crash leaves no core, and how to mend it"},
-	{"match", CS_COMMAND_MATCH, "name the known problems that reported crashes and hangs fit"},
+	{"match", CS_COMMAND_MATCH, "read pasted backtraces and logs, and name the known problems"},
 	{"signatures", CS_COMMAND_SIGNATURES,
 	 "list, show ID, lint [DIR], test [FILE]: what known problems look like"},
 };
@@ -334,17 +334,28 @@ static void take_command(struct cs_cli *cli)
 	}
 }
 
+static struct cs_error *check_stdin(const struct cs_cli *cli)
+{
+	size_t stdins = 0;
+
+	for (size_t i = 0; i < cli->n_operands; i++)
+		stdins += !strcmp(cli->operands[i], "-");
+	return stdins > 1 ? cs_error_new(CS_ERR_ARGUMENT,
+					 "standard input (-) can be read only once")
+			  : NULL;
+}
+
 static struct cs_error *check_match(const struct cs_cli *cli)
 {
-	if (cli->n_operands)
+	if (cli->records && cli->n_operands)
 		return cs_error_new(CS_ERR_ARGUMENT,
-				    "match takes no file as such (%s); name it with "
-				    "--records",
+				    "match takes texts (%s) or --records FILE, not both",
 				    cli->operands[0]);
-	return cli->records ? NULL
-			    : cs_error_new(CS_ERR_ARGUMENT,
-					   "match needs --records FILE: one report a line, "
-					   "as JSON");
+	if (!cli->records && !cli->n_operands)
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "match needs a FILE with backtraces, logs or other text, or - "
+				    "for standard input");
+	return check_stdin(cli);
 }
 
 static struct cs_error *check_signatures(const struct cs_cli *cli)
@@ -361,8 +372,6 @@ static struct cs_error *check_signatures(const struct cs_cli *cli)
 
 static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 {
-	size_t stdins = 0;
-
 	for (size_t i = 0; i < CS_COUNT(rows); i++) {
 		if (given[i] && !(rows[i].commands & FOR(cli->command)))
 			return cs_error_new(
@@ -385,12 +394,7 @@ static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 		return cs_error_new(CS_ERR_ARGUMENT,
 				    "no core file given: corescan CORE (no core at all? "
 				    "try corescan doctor)");
-	for (size_t i = 0; i < cli->n_operands; i++)
-		stdins += !strcmp(cli->operands[i], "-");
-	if (stdins > 1)
-		return cs_error_new(CS_ERR_ARGUMENT,
-				    "standard input (-) can be read only once");
-	return NULL;
+	return check_stdin(cli);
 }
 
 static struct cs_error *parse_options(int argc, char **argv, struct cs_cli *cli,
@@ -470,7 +474,7 @@ void cs_cli_help(FILE *out)
 {
 	fputs("Usage: corescan [OPTION]... CORE...\n"
 	      "       corescan doctor [OPTION]...\n"
-	      "       corescan match --records FILE [OPTION]...\n"
+	      "       corescan match [OPTION]... FILE...\n"
 	      "       corescan signatures list|show|lint|test [OPTION]... [WORD]...\n"
 	      "\n"
 	      "Says what killed the process that a core file is of, where, and what each "

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define CS_REPORT_SCHEMA "corescan-report/1"
-
 static json_t *input_json(struct cs_json *j, const struct cs_input *in)
 {
 	json_t *o = json_object();

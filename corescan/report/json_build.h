@@ -14,6 +14,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#define CS_REPORT_SCHEMA "corescan-report/1"
+
 /** Where values go. `nomem` stays set from the first value that could not be made. */
 struct cs_json {
 	FILE *out;  /* not owned */

@@ -93,25 +93,25 @@ static void put_others(struct cs_text *t, const struct cs_analysis *a)
 }
 
 /* Nothing fits: that is an answer, too, and what is known stands around it. */
-static void put_unknown(struct cs_text *t, const struct cs_analysis *a)
+void cs_text_no_finding(struct cs_text *t, size_t n_signatures)
 {
-	if (!a->n_signatures || !a->crash.signal)
+	if (!n_signatures)
 		return;
 	cs_text_printf(t, "\n");
 	cs_text_style(t, CS_STYLE_HEAD);
 	cs_text_printf(t, "Finding: none");
 	cs_text_plain(t);
-	cs_text_printf(t, " of the %s known problems fits\n", cs_text_count(a->n_signatures));
+	cs_text_printf(t, " of the %s known problems fits\n", cs_text_count(n_signatures));
 }
 
 void cs_text_findings(struct cs_text *t, const struct cs_analysis *a)
 {
 	const struct cs_finding *f = a->n_findings ? &a->findings[0] : NULL;
 
-	if (!f) {
-		put_unknown(t, a);
+	if (!f && a->crash.signal)
+		cs_text_no_finding(t, a->n_signatures);
+	if (!f)
 		return;
-	}
 	put_title(t, f);
 	cs_text_printf(t, "  ");
 	cs_text_wrapped(t, 2, f->explanation ? f->explanation : "");
