@@ -3,6 +3,7 @@
 #ifndef CS_REPORT_TEXT_SECTIONS_H
 #define CS_REPORT_TEXT_SECTIONS_H
 
+#include "report/text_fold.h"
 #include "report/text_out.h"
 
 #define CS_NO_FRAME SIZE_MAX
@@ -26,6 +27,8 @@ void cs_text_crash(struct cs_text *t, const struct cs_analysis *a);
 
 /** The known problem that fits, why, and what to do; that none does, where it crashed. */
 void cs_text_findings(struct cs_text *t, const struct cs_analysis *a);
+/** That none of so many fits. */
+void cs_text_no_finding(struct cs_text *t, size_t n_signatures);
 
 /** The words for an exception's state: "being handled"; NULL: none. */
 const char *cs_text_exception_state(const struct cs_exception *e);
@@ -42,6 +45,14 @@ CS_MUST_CHECK struct cs_error *cs_text_threads(struct cs_text *t,
 /** What Python raised, as its own tracebacks read. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_text_exceptions(struct cs_text *t,
 						  const struct cs_analysis *a);
+/** Equal exceptions of @a; as cs_text_folds_init(). Errors: NOMEM. */
+CS_MUST_CHECK struct cs_error *cs_text_exceptions_fold(const struct cs_analysis *a,
+						       struct cs_text_folds *ret);
+/** "Thread 12 "MainThread" (being handled)", on the line that is open. */
+void cs_text_exception_title(struct cs_text *t, const struct cs_analysis *a,
+			     const struct cs_text_folds *folds, const struct cs_text_fold *fold);
+/** @last with what led to it before it, tracebacks and texts. */
+void cs_text_exception_chain(struct cs_text *t, const struct cs_exception *last);
 
 /** asyncio tasks and greenlets, folded by equal chains. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_text_tasks(struct cs_text *t,
