@@ -19,6 +19,7 @@
 		      */
 #define TRACE_HEAD 4 /* outermost calls of a traceback */
 #define TRACE_TAIL 20
+#define MAX_FILE 120     /* columns of a file's path */
 #define MAX_LINE 200     /* bytes of a message on the first screen */
 #define MAX_MESSAGE 1200 /* bytes of a message unless --all */
 
@@ -108,7 +109,7 @@ static void put_message(struct cs_text *t, const char *message)
 		return;
 	}
 	memcpy(text, message, len);
-	strcpy(text + len, " ... (--all)");
+	snprintf(text + len, sizeof(text) - len, " ...%s", cs_text_hint(t));
 	cs_text_wrapped(t, 2, text);
 }
 
@@ -126,7 +127,7 @@ static void put_backtrace(struct cs_text *t, const char *backtrace)
 	memcpy(line, backtrace, len);
 	line[len] = '\0';
 	cs_text_put(t, line);
-	cs_text_printf(t, "%s\n", backtrace[len] ? " ... (--all)" : "");
+	cs_text_printf(t, "%s%s\n", backtrace[len] ? " ..." : "", backtrace[len] ? cs_text_hint(t) : "");
 }
 
 /* "ValueError: its message" and its notes, each wrapped below itself. */
@@ -158,7 +159,10 @@ static void put_exception(struct cs_text *t, const struct cs_exception *e)
 static void put_call(struct cs_text *t, const struct cs_frame *f)
 {
 	cs_text_printf(t, "    File \"");
-	cs_text_put_tail(t, f->file ? f->file : "?", 120);
+	if (t->issue)
+		cs_text_put(t, f->file ? f->file : "?"); /* cut on the left, a home would not be known */
+	else
+		cs_text_put_tail(t, f->file ? f->file : "?", MAX_FILE);
 	cs_text_printf(t, "\"");
 	if (f->line)
 		cs_text_printf(t, ", line %" PRIu32, f->line);
@@ -242,7 +246,7 @@ static void put_traceback(struct cs_text *t, const struct cs_exception *e)
 		if (!hidden || at < TRACE_HEAD || at >= TRACE_HEAD + hidden)
 			put_calls(t, e, begin, end);
 		else if (at == TRACE_HEAD)
-			put_remark(t, "... %s more calls (--all)", cs_text_count(hidden));
+			put_remark(t, "... %s more calls%s", cs_text_count(hidden), cs_text_hint(t));
 		end = begin;
 	}
 }
@@ -263,7 +267,7 @@ static const char *link_words(const struct cs_exception *e)
 			: "While the one above was being handled, the next one was raised:";
 }
 
-static void put_chain(struct cs_text *t, const struct cs_exception *last)
+void cs_text_exception_chain(struct cs_text *t, const struct cs_exception *last)
 {
 	const struct cs_exception *chain[CS_MAX_PY_EXCEPTIONS];
 	size_t n = 0, hidden;
@@ -274,8 +278,8 @@ static void put_chain(struct cs_text *t, const struct cs_exception *last)
 	for (size_t i = n; i-- > 0;) {
 		if (hidden && i >= CHAIN_TAIL && i < n - 1) {
 			if (i == CHAIN_TAIL)
-				cs_text_printf(t, "\n  ... %s more exceptions (--all)\n",
-					       cs_text_count(hidden));
+				cs_text_printf(t, "\n  ... %s more exceptions%s\n",
+					       cs_text_count(hidden), cs_text_hint(t));
 			continue;
 		}
 		if (i + 1 < n) {
@@ -309,14 +313,13 @@ static void put_tids(struct cs_text *t, const struct cs_analysis *a,
 	}
 }
 
-static void put_head(struct cs_text *t, const struct cs_analysis *a,
-		     const struct cs_text_folds *folds, const struct cs_text_fold *fold)
+void cs_text_exception_title(struct cs_text *t, const struct cs_analysis *a,
+			     const struct cs_text_folds *folds, const struct cs_text_fold *fold)
 {
 	const struct cs_exception *e = &a->exceptions[fold->first];
 	const struct cs_thread *thread = cs_text_thread(a, e->tid);
 	const char *state = cs_text_exception_state(e);
 
-	cs_text_printf(t, "\n");
 	cs_text_style(t, CS_STYLE_STRONG);
 	if (fold->n > 1) {
 		put_tids(t, a, folds, fold);
@@ -332,7 +335,6 @@ static void put_head(struct cs_text *t, const struct cs_analysis *a,
 		cs_text_put(t, state);
 		cs_text_printf(t, ")");
 	}
-	cs_text_printf(t, "\n");
 }
 
 static uint64_t exception_hash(const void *things, size_t i)
@@ -366,26 +368,34 @@ static bool exception_equal(const void *things, size_t i, size_t j)
 	return !a == !b;
 }
 
-struct cs_error *cs_text_exceptions(struct cs_text *t, const struct cs_analysis *a)
+struct cs_error *cs_text_exceptions_fold(const struct cs_analysis *a, struct cs_text_folds *ret)
 {
 	const struct cs_text_fold_by by = {.hash = exception_hash,
 					   .equal = exception_equal,
 					   .things = a->exceptions};
+
+	return cs_text_folds_init(ret, a->n_exceptions, &by);
+}
+
+struct cs_error *cs_text_exceptions(struct cs_text *t, const struct cs_analysis *a)
+{
 	CS_CLEANUP(cs_text_folds_deinit) struct cs_text_folds folds = {0};
 	bool every = t->options->threads || t->options->all;
 	size_t shown = 0;
 
 	if (!a->n_exceptions)
 		return NULL;
-	CS_TRY(cs_text_folds_init(&folds, a->n_exceptions, &by));
+	CS_TRY(cs_text_exceptions_fold(a, &folds));
 	every |= folds.n <= DEFAULT_EXCEPTIONS + 1;
 	if (a->n_exceptions > 1)
 		cs_text_heading(t, "Exceptions: %s", cs_text_count(a->n_exceptions));
 	else
 		cs_text_heading(t, "Exception");
 	for (; shown < folds.n && (every || shown < DEFAULT_EXCEPTIONS); shown++) {
-		put_head(t, a, &folds, &folds.folds[shown]);
-		put_chain(t, &a->exceptions[folds.folds[shown].first]);
+		cs_text_printf(t, "\n");
+		cs_text_exception_title(t, a, &folds, &folds.folds[shown]);
+		cs_text_printf(t, "\n");
+		cs_text_exception_chain(t, &a->exceptions[folds.folds[shown].first]);
 	}
 	if (shown < folds.n)
 		cs_text_printf(t, "\n(%s more: --threads)\n",

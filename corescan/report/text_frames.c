@@ -244,8 +244,8 @@ static void flush_hidden(struct cs_text *t, struct walk *w)
 	if (!w->hidden)
 		return;
 	begin_remark(t, w, CS_STYLE_DOUBT);
-	cs_text_printf(t, "... %s more frame%s (--all)", cs_text_count(w->hidden),
-		       w->hidden == 1 ? "" : "s");
+	cs_text_printf(t, "... %s more frame%s%s", cs_text_count(w->hidden),
+		       w->hidden == 1 ? "" : "s", cs_text_hint(t));
 	end_remark(t);
 	w->hidden = 0;
 }
@@ -363,9 +363,9 @@ static void put_plumbing(struct cs_text *t, const struct walk *w,
 	cs_text_printf(t, "(");
 	if (least < most)
 		cs_text_printf(t, "%s to ", cs_text_count(least));
-	cs_text_printf(t, "%s frame%s of the interpreter itself %s hidden: --all)",
+	cs_text_printf(t, "%s frame%s of the interpreter itself %s hidden%s)",
 		       cs_text_count(most), most == 1 ? "" : "s",
-		       most == 1 ? "is" : "are");
+		       most == 1 ? "is" : "are", t->issue ? "" : ": --all");
 	end_remark(t);
 }
 

@@ -7,6 +7,7 @@
 #ifndef CS_REPORT_TEXT_OUT_H
 #define CS_REPORT_TEXT_OUT_H
 
+#include "base/util.h"
 #include "report/report.h"
 
 #define CS_TEXT_LABEL                                                                    \
@@ -30,6 +31,7 @@ struct cs_text {
 	size_t held_len;
 	bool cut;   /* the rest of this line has no room */
 	bool whole; /* lines are wrapped where they can be, but never cut */
+	bool issue; /* read by people who have no core: nothing is said of options */
 };
 
 /** Our own words, printed as they are; @fmt must not hold texts from the target. A
@@ -44,6 +46,12 @@ void cs_text_put_cut(struct cs_text *t, const char *s, size_t max);
 void cs_text_put_tail(struct cs_text *t, const char *s, size_t max);
 /** As cs_text_put(), in @style. */
 void cs_text_styled(struct cs_text *t, enum cs_style style, const char *s);
+
+/** " (--all)", for whoever can give that option. */
+CS_UNUSED static inline const char *cs_text_hint(const struct cs_text *t)
+{
+	return t->issue ? "" : " (--all)";
+}
 
 /** Switch a style on or off; nothing without colours. */
 void cs_text_style(struct cs_text *t, enum cs_style style);

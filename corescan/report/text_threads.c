@@ -4,8 +4,8 @@
  * to show, and that the threads that run Python come first; in which order among them was
  * decided by whoever sorted the groups.
  */
-#include "report/text_fold.h"
 #include "report/text_sections.h"
+#include "report/thread_table.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,14 +19,6 @@
 #define ALL_GROUPS_TAIL 8
 #define DEFAULT_TIDS 6
 
-/* The name that Python gave is the one a person chose; the kernel's is often the
- * program's. */
-static const char *name_of(const struct cs_thread *thread)
-{
-	return thread->python && thread->python->name ? thread->python->name
-						      : thread->name;
-}
-
 static void put_name(struct cs_text *t, const char *name)
 {
 	if (!name)
@@ -39,7 +31,7 @@ static void put_name(struct cs_text *t, const char *name)
 /* Not what the thread's name or its frames say already. */
 static void put_role(struct cs_text *t, const struct cs_thread *thread)
 {
-	const char *role = thread->role, *name = name_of(thread);
+	const char *role = thread->role, *name = cs_thread_shown_name(thread);
 
 	if (!role || (thread->python &&
 		      (!strcmp(role, "python-thread") ||
@@ -76,193 +68,33 @@ static void put_python(struct cs_text *t, const struct cs_analysis *a,
 	}
 }
 
+/* ", waits for a mutex that 123 has, a deadlock": who must act first. */
+static void put_wait(struct cs_text *t, const struct cs_wait *w)
+{
+	if (!w)
+		return;
+	if (!strcmp(w->kind, "mutex") && w->owner_gone)
+		cs_text_printf(t, ", waits for a mutex of thread %" PRId32 ", which does not exist",
+			       w->owner);
+	else if (!strcmp(w->kind, "mutex") && w->owner)
+		cs_text_printf(t, ", waits for a mutex that %" PRId32 " has", w->owner);
+	else if (!strcmp(w->kind, "mutex"))
+		cs_text_printf(t, ", waits for a mutex");
+	else if (!strcmp(w->kind, "thread") && w->owner)
+		cs_text_printf(t, ", waits for the end of %s%" PRId32,
+			       w->owner_gone ? "a thread that does not exist: " : "", w->owner);
+	if (w->deadlock)
+		cs_text_printf(t, ", a deadlock");
+}
+
 void cs_text_thread_name(struct cs_text *t, const struct cs_analysis *a,
 			 const struct cs_thread *thread)
 {
 	cs_text_printf(t, "%" PRId32, thread->tid);
-	put_name(t, name_of(thread));
+	put_name(t, cs_thread_shown_name(thread));
 	put_role(t, thread);
 	put_python(t, a, thread->python);
-}
-
-/* A person looks first at the main thread and at the one that all others wait for. */
-enum interest { NATIVE, PYTHON, LEADING, INTERESTS };
-
-/* The threads of one group, and how many of them are in which state. */
-struct members {
-	const struct cs_thread **threads; /* a part of the table's; n of them */
-	size_t n;
-	size_t room;  /* how many will come, while the table is filled */
-	bool crashed; /* one of them is the crashed thread */
-	bool names_differ;
-	size_t holding, waiting, collecting, daemons;
-	enum interest interest; /* of the most interesting one */
-	const char *broken;     /* of the first whose Python frames end early */
-	size_t n_stacks; /* groups that differ only in what is hidden: all but the first
-			    have no members */
-	uint64_t least_plumbing, most_plumbing; /* hidden frames of any of them */
-};
-
-/* The threads by group. */
-struct table {
-	struct members *groups;           /* owned */
-	const struct cs_thread **threads; /* owned */
-	size_t *shown_as; /* by group: the one that its threads are shown with; owned */
-};
-
-/* What folding groups must know. */
-struct folding {
-	const struct cs_analysis *a;
-	const struct cs_stack_group *crashed; /* NULL: none */
-	bool every_frame;                     /* nothing is hidden */
-};
-
-static void table_deinit(struct table *table)
-{
-	free(table->groups);
-	free(table->threads);
-	free(table->shown_as);
-}
-
-static uint64_t stack_hash(const void *things, size_t i)
-{
-	const struct folding *folding = things;
-	const struct cs_stack_group *g = &folding->a->groups[i];
-	uint64_t h = g->stop;
-
-	for (size_t k = 0; k < g->n_frames; k++) {
-		const struct cs_frame *f = &g->frames[k];
-
-		if (f->plumbing)
-			continue;
-		h ^= f->kind == CS_FRAME_PYTHON ? f->line : f->address;
-		h = (h ^ h >> 29) * 0x9e3779b97f4a7c15ULL;
-	}
-	return h ^ h >> 32;
-}
-
-static bool same_place(const struct cs_frame *a, const struct cs_frame *b)
-{
-	if (a->repeat_period || b->repeat_period || a->n_variables || b->n_variables)
-		return false;
-	return cs_text_same_frame(a, b) &&
-	       (a->kind == CS_FRAME_PYTHON || a->address == b->address);
-}
-
-/*
- * Stacks that differ only in the interpreter's own frames look the same: a call that the
- * interpreter has specialised takes another way through it.
- */
-static bool stack_equal(const void *things, size_t i, size_t j)
-{
-	const struct folding *folding = things;
-	const struct cs_stack_group *a = &folding->a->groups[i];
-	const struct cs_stack_group *b = &folding->a->groups[j];
-	size_t x = 0, y = 0;
-
-	if (folding->every_frame || a == folding->crashed || b == folding->crashed ||
-	    a->stop != b->stop || !cs_text_same(a->stop_text, b->stop_text))
-		return false;
-	for (;; x++, y++) {
-		while (x < a->n_frames && a->frames[x].plumbing)
-			x++;
-		while (y < b->n_frames && b->frames[y].plumbing)
-			y++;
-		if (x == a->n_frames || y == b->n_frames)
-			break;
-		if (!same_place(&a->frames[x], &b->frames[y]))
-			return false;
-	}
-	return x == a->n_frames && y == b->n_frames && (a->n_frames || b->n_frames);
-}
-
-static struct cs_error *table_fold(struct table *table, const struct cs_analysis *a,
-				   bool every_frame)
-{
-	const struct cs_thread *crashed = cs_text_crashed_thread(a);
-	const struct folding folding = {
-		.a = a,
-		.crashed = crashed ? crashed->group : NULL,
-		.every_frame = every_frame,
-	};
-	const struct cs_text_fold_by by = {
-		.hash = stack_hash, .equal = stack_equal, .things = &folding};
-	CS_CLEANUP(cs_text_folds_deinit) struct cs_text_folds folds = {0};
-
-	CS_TRY(cs_text_folds_init(&folds, a->n_groups, &by));
-	for (size_t i = 0; i < folds.n; i++) {
-		struct members *m = &table->groups[folds.folds[i].first];
-
-		m->n_stacks = folds.folds[i].n;
-		for (size_t k = folds.folds[i].first; k != CS_FOLD_END;
-		     k = folds.next[k]) {
-			uint64_t plumbing =
-				m->n_stacks > 1 ? cs_text_plumbing(&a->groups[k]) : 0;
-
-			table->shown_as[k] = folds.folds[i].first;
-			m->most_plumbing = CS_MAX(m->most_plumbing, plumbing);
-			if (k == folds.folds[i].first || plumbing < m->least_plumbing)
-				m->least_plumbing = plumbing;
-		}
-	}
-	return NULL;
-}
-
-static struct members *members_of(const struct table *table, const struct cs_analysis *a,
-				  const struct cs_thread *thread)
-{
-	if (!thread->group || thread->group->id >= a->n_groups)
-		return NULL;
-	return &table->groups[table->shown_as[thread->group->id]];
-}
-
-static void member_add(struct members *m, const struct cs_thread *thread)
-{
-	const struct cs_python_thread *p = thread->python;
-
-	m->threads[m->n++] = thread;
-	m->crashed |= thread->crashed;
-	m->names_differ |= !cs_text_same(name_of(m->threads[0]), name_of(thread));
-	if (!p)
-		return;
-	m->holding += p->holds_gil;
-	m->waiting += p->waits_for_gil;
-	m->collecting += p->collecting;
-	m->daemons += p->daemon;
-	m->broken = m->broken ? m->broken : p->broken;
-	if (p->holds_gil || p->is_main)
-		m->interest = LEADING;
-	else if (m->interest == NATIVE)
-		m->interest = PYTHON;
-}
-
-static struct cs_error *table_init(struct table *table, const struct cs_analysis *a,
-				   bool every_frame)
-{
-	const struct cs_thread **next;
-
-	table->groups = calloc(a->n_groups + 1, sizeof(*table->groups));
-	table->threads = calloc(a->n_threads + 1, sizeof(*table->threads));
-	table->shown_as = calloc(a->n_groups + 1, sizeof(*table->shown_as));
-	if (!table->groups || !table->threads || !table->shown_as)
-		return &cs_nomem;
-	CS_TRY(table_fold(table, a, every_frame));
-	for (size_t i = 0; i < a->n_threads; i++) {
-		struct members *m = members_of(table, a, &a->threads[i]);
-
-		if (m)
-			m->room++;
-	}
-	next = table->threads;
-	for (size_t i = 0; i < a->n_groups; next += table->groups[i++].room)
-		table->groups[i].threads = next;
-	for (size_t i = 0; i < a->n_threads; i++) {
-		struct members *m = members_of(table, a, &a->threads[i]);
-
-		if (m)
-			member_add(m, &a->threads[i]);
-	}
-	return NULL;
+	put_wait(t, thread->wait);
 }
 
 static void put_share(struct cs_text *t, size_t n, size_t of, const char *one,
@@ -280,16 +112,15 @@ static void put_share(struct cs_text *t, size_t n, size_t of, const char *one,
 }
 
 static void put_thread_head(struct cs_text *t, const struct cs_analysis *a,
-			    const struct members *m)
+			    const struct cs_thread_members *m)
 {
 	cs_text_printf(t, "Thread ");
 	cs_text_thread_name(t, a, m->threads[0]);
 	cs_text_plain(t);
-	cs_text_printf(t, "\n");
 }
 
 /* "9 threads of one name, 8 wait for the GIL: 1, 2, ..." */
-static void put_threads_head(struct cs_text *t, const struct members *m)
+static void put_threads_head(struct cs_text *t, const struct cs_thread_members *m)
 {
 	size_t n = m->n, shown = t->options->all ? n : CS_MIN(n, (size_t)DEFAULT_TIDS);
 
@@ -298,15 +129,16 @@ static void put_threads_head(struct cs_text *t, const struct members *m)
 		shown = n;
 	cs_text_printf(t, "%s threads", cs_text_count(n));
 	if (!m->names_differ)
-		put_name(t, name_of(m->threads[0]));
+		put_name(t, cs_thread_shown_name(m->threads[0]));
 	put_role(t, m->threads[0]);
 	put_share(t, m->holding, n, "holds the GIL", "hold the GIL");
 	put_share(t, m->waiting, n, "waits for the GIL", "wait for the GIL");
 	put_share(t, m->collecting, n, "collects garbage", "collect garbage");
 	put_share(t, m->daemons, n, "is a daemon", "are daemons");
+	put_share(t, m->deadlocked, n, "is in a deadlock", "are in a deadlock");
 	cs_text_plain(t);
 	for (size_t i = 0; i < shown; i++) {
-		const char *name = m->names_differ ? name_of(m->threads[i]) : NULL;
+		const char *name = m->names_differ ? cs_thread_shown_name(m->threads[i]) : NULL;
 
 		cs_text_printf(t, "%s", i ? "," : ":");
 		/* the longest number, the name in quotes, and a comma */
@@ -316,15 +148,23 @@ static void put_threads_head(struct cs_text *t, const struct members *m)
 	}
 	if (shown < n)
 		cs_text_printf(t, ", ... %s more", cs_text_count(n - shown));
-	cs_text_printf(t, "\n");
 }
 
-static bool is_other(const struct members *m)
+void cs_text_threads_title(struct cs_text *t, const struct cs_analysis *a,
+			   const struct cs_thread_members *m)
+{
+	if (m->n == 1)
+		put_thread_head(t, a, m);
+	else
+		put_threads_head(t, m);
+}
+
+static bool is_other(const struct cs_thread_members *m)
 {
 	return m->n && !m->crashed;
 }
 
-static size_t count_other(const struct cs_analysis *a, const struct table *table,
+static size_t count_other(const struct cs_analysis *a, const struct cs_thread_table *table,
 			  size_t *ret_threads)
 {
 	size_t groups = 0;
@@ -340,11 +180,11 @@ static size_t count_other(const struct cs_analysis *a, const struct table *table
 }
 
 static void put_group(struct cs_text *t, const struct cs_analysis *a,
-		      const struct members *m, bool every)
+		      const struct cs_thread_members *m, bool every)
 {
-	static const size_t heads[] = {[NATIVE] = DEFAULT_HEAD,
-				       [PYTHON] = PYTHON_HEAD,
-				       [LEADING] = LEADING_HEAD};
+	static const size_t heads[] = {[CS_INTEREST_NATIVE] = DEFAULT_HEAD,
+				       [CS_INTEREST_PYTHON] = PYTHON_HEAD,
+				       [CS_INTEREST_LEADING] = LEADING_HEAD};
 	struct cs_frames_view view = {
 		.head = every ? ALL_GROUPS_HEAD : heads[m->interest],
 		.tail = every ? ALL_GROUPS_TAIL : DEFAULT_TAIL,
@@ -357,15 +197,13 @@ static void put_group(struct cs_text *t, const struct cs_analysis *a,
 
 	cs_text_printf(t, "\n");
 	cs_text_style(t, CS_STYLE_STRONG);
-	if (m->n == 1)
-		put_thread_head(t, a, m);
-	else
-		put_threads_head(t, m);
+	cs_text_threads_title(t, a, m);
+	cs_text_printf(t, "\n");
 	cs_text_frames(t, m->threads[0]->group, &view);
 }
 
 static void put_groups(struct cs_text *t, const struct cs_analysis *a,
-		       const struct table *table)
+		       const struct cs_thread_table *table)
 {
 	bool every = t->options->threads || t->options->all;
 	size_t threads, groups = count_other(a, table, &threads), shown = 0;
@@ -378,9 +216,9 @@ static void put_groups(struct cs_text *t, const struct cs_analysis *a,
 	cs_text_heading(t, "%s: %s in %s distinct stack%s",
 			crashed ? "Other threads" : "Threads", cs_text_count(threads),
 			cs_text_count(groups), groups == 1 ? "" : "s");
-	for (int interest = INTERESTS - 1; interest >= 0; interest--) {
+	for (int interest = CS_INTERESTS - 1; interest >= 0; interest--) {
 		for (size_t i = 0; i < a->n_groups && shown < max; i++) {
-			const struct members *m = &table->groups[i];
+			const struct cs_thread_members *m = &table->groups[i];
 
 			if (!is_other(m) || (int)m->interest != interest)
 				continue;
@@ -398,9 +236,9 @@ static void put_groups(struct cs_text *t, const struct cs_analysis *a,
 
 struct cs_error *cs_text_threads(struct cs_text *t, const struct cs_analysis *a)
 {
-	CS_CLEANUP(table_deinit) struct table table = {0};
+	CS_CLEANUP(cs_thread_table_deinit) struct cs_thread_table table = {0};
 
-	CS_TRY(table_init(&table, a, t->options->all));
+	CS_TRY(cs_thread_table_init(&table, a, t->options->all));
 	put_groups(t, a, &table);
 	return NULL;
 }
