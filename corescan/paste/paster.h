@@ -28,6 +28,7 @@ struct cs_line {
 	size_t lead;
 	char level;   /* of its log prefix: F, E, W, I, D; '-': a prefix without one; 0: no prefix */
 	bool carries; /* its logger labels first lines only: what follows without a label is its, too */
+	bool fence;   /* a tracker's mark that a block of text begins or ends; `text` is empty */
 };
 
 /* ---- patterns ---- */
