@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "corescan/analysis.h"
 #include "crash/crash.h"
+#include "crash/panic.h"
 #include "python/python.h"
 #include "signature/match.h"
 #include "stacks.h"
@@ -255,6 +256,7 @@ static struct cs_error *explain(struct work *w)
 	} else {
 		cs_crash_explain(&w->scene, NULL, NULL, NULL, &pub->crash);
 	}
+	cs_panic_add_state(w->scene.arena, &pub->python, &pub->crash);
 	cs_versions_read(&w->scene, &pub->versions, &pub->n_versions);
 	CS_TRY(read_waits(w));
 	layer_done(w, "crash");

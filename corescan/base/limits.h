@@ -68,6 +68,8 @@
 #define CS_MAX_LIBRARY_FILES 200000UL         /* files looked at in one --lib-path folder */
 #define CS_MAX_LIBRARY_DEPTH 16UL             /* folder depth searched in one --lib-path folder */
 #define CS_MAX_ABORT_FRAMES 48UL              /* frames between raise() and who wanted to abort */
+#define CS_MAX_PANIC_STACK 65536UL            /* bytes of stack searched for last words */
+#define CS_MAX_PANIC_TEXT 16384UL             /* bytes of last words other than the C library's */
 #define CS_MAX_ROLE_FRAMES 256UL              /* outermost frames searched for a thread's role */
 #define CS_MAX_VERSION_FILE 4096UL            /* bytes read of torch's version.py */
 #define CS_MAX_VERSION_SCAN (64UL << 20)      /* bytes of one module searched for a version text */
@@ -130,11 +132,14 @@
 #define CS_MAX_PASTE_STREAMS 4096UL           /* processes whose lines are mixed in one text */
 #define CS_MAX_PASTE_PAIRS 4096UL             /* versions, and variables, of one pasted report */
 #define CS_MAX_PASTE_ARENA (256UL << 20)      /* bytes of all that one pasted report says */
+#define CS_MAX_PASTE_COMPARED 4096UL          /* threads among which one printed twice is found */
 #define CS_MAX_FACT_FRAMES 262144UL           /* frames of one process that signatures are matched against */
 #define CS_MAX_FACT_TEXTS 65536UL             /* distinct frames, messages and modules of one process, too */
 #define CS_MAX_FACT_NAME 4096UL               /* bytes of one function's name, too */
 #define CS_MAX_FACT_MESSAGES 4096UL           /* messages of one process, too */
 #define CS_MAX_FACT_MESSAGE 65536UL           /* bytes of one message, too */
+#define CS_MAX_PRINT_FRAMES 1024UL            /* frames of which a fingerprint says what became of them */
+#define CS_MAX_PRINT_TEXT 4096UL              /* bytes of what a fingerprint was made of, for people */
 #define CS_MAX_CANDIDATES 4194304UL           /* pairs of pattern and text worth trying */
 #define CS_MAX_MATCH_STEPS 100000UL           /* steps of one search for a pattern */
 #define CS_MAX_MATCH_DEPTH 1000UL             /* states that one search for a pattern may go back to */
@@ -143,6 +148,8 @@
 #define CS_MAX_FINDINGS 16UL                  /* findings of one process kept */
 #define CS_MAX_EVIDENCE 12UL                  /* frames and messages kept of what makes one finding */
 #define CS_MAX_EVIDENCE_TEXT 240UL            /* bytes of a message shown as evidence */
+#define CS_MAX_MARKDOWN 60000UL               /* bytes of all reports for one issue */
+#define CS_MAX_MARKDOWN_CORES 32UL            /* cores reported in one issue */
 #define CS_MAX_JSON_STRING 16384UL            /* bytes of one string in the JSON report */
 #define CS_MAX_JSON_FRAMES 250000UL           /* frames in one JSON report; beyond, equal stacks come once */
 #define CS_MAX_CLI_FOLDERS 1024UL             /* folders in all --lib-path and --debug-dir options */

@@ -200,6 +200,7 @@ static void see_through(struct cs_incident *in, const struct cs_original *origin
 
 	in->frames += original->first;
 	in->n_frames -= original->first;
+	in->raw_first = original->raw_first;
 	in->signo = original->signo;
 	in->code = original->code;
 	in->address = original->address;
@@ -299,6 +300,8 @@ void cs_crash_explain(const struct cs_scene *scene, const struct cs_regs *regs,
 	info = cs_core_siginfo(scene->core, core->crashed_thread);
 	in.frames = group->frames;
 	in.n_frames = group->n_frames;
+	in.stack = stack;
+	in.tid = target->threads[core->crashed_thread].tid;
 	take_signal(&in, info, &target->threads[core->crashed_thread], ret);
 	cs_incident_set_registers(&in, regs);
 	by_itself = raised_by_itself(&in, info, core->pid);

@@ -14,6 +14,9 @@ struct cs_incident {
 	const struct cs_regs *regs;    /* where the signal struck */
 	const struct cs_frame *frames; /* the same place's stack, innermost first */
 	size_t n_frames;
+	const struct cs_raw_stack *stack; /* NULL: not known */
+	size_t raw_first; /* index in it of the place's innermost frame */
+	int32_t tid;
 	int signo, code;
 	bool has_siginfo;
 	uint64_t address; /* si_addr */
@@ -32,6 +35,10 @@ void cs_fault_explain(const struct cs_incident *in, struct cs_crash *ret);
  */
 void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret);
 
+/** What other runtimes said before they called abort(): sets @ret->message and message_source. False: nothing that
+ * is known. */
+bool cs_panic_find(const struct cs_incident *in, struct cs_crash *ret);
+
 /** The text in the C library's __abort_msg; NULL if there is none. In the scene's arena.
  */
 const char *cs_abort_message(const struct cs_scene *scene);
@@ -40,6 +47,7 @@ const char *cs_abort_message(const struct cs_scene *scene);
 struct cs_original {
 	const struct cs_regs *regs; /* where it struck */
 	size_t first; /* index in the group's frames of the interrupted frame */
+	size_t raw_first; /* and in the raw stack */
 	int signo, code;
 	uint64_t address;
 };

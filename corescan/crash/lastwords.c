@@ -101,6 +101,9 @@ static const struct way ways[] = {
 	{"_Py_FatalError", "Py_FatalError"},
 	{"_Py_FatalRefcountError", "Py_FatalError"},
 	{"_PyObject_AssertFailed", "Py_FatalError"},
+	{"_Py_EnsureFuncTstateNotNULL$", "Py_FatalError"},
+	{"_Py_EnsureTstateNotNULL$", "Py_FatalError"},
+	{"ensure_tstate_not_null$", "Py_FatalError"},
 	{"Py_ExitStatusException$", "Py_FatalError"},
 	{"faulthandler_fatal_error", "the faulthandler module"},
 	{"faulthandler_sigabrt", "the faulthandler module"},
@@ -110,6 +113,7 @@ static const struct way ways[] = {
 	{"google::LogMessage", "a failed CHECK or LOG(FATAL) of glog"},
 	{"google::DumpStackTraceAndExit", "a failed CHECK or LOG(FATAL) of glog"},
 	{"google::logging_fail", "a failed CHECK or LOG(FATAL) of glog"},
+	{"google::RawLog", "a failed CHECK or LOG(FATAL) of glog"},
 	{"c10::MessageLogger", "a failed CHECK or LOG(FATAL) of c10"},
 	{"absl::", "a failed CHECK or LOG(FATAL) of Abseil"},
 	{"gpr_assertion_failed", "a failed assertion of gRPC"},
@@ -126,9 +130,23 @@ static const struct way ways[] = {
 	{"ompi_rte_abort", "MPI_Abort()"},
 	{"std::process::abort", "Rust"},
 	{"std::sys::", "Rust"},
+	{"std::rt::__rust_abort", "Rust"},
+	{"__rustc::__rust_abort", "Rust"},
+	{"panic_abort::", "a Rust panic"},
 	{"rust_panic", "a Rust panic"},
+	{"rust_begin_unwind", "a Rust panic"},
+	{"__rust_start_panic", "a Rust panic"},
+	{"__rustc::", "a Rust panic"},
 	{"std::panicking::", "a Rust panic"},
 	{"core::panicking::", "a Rust panic"},
+	/* what those are called from */
+	{"core::option::unwrap_failed", "a Rust panic"},
+	{"core::option::expect_failed", "a Rust panic"},
+	{"core::result::unwrap_failed", "a Rust panic"},
+	{"core::cell::panic_already", "a Rust panic"},
+	{"core::cell::RefCell<T>::borrow", "a Rust panic"},
+	{"core::slice::index::slice_", "a Rust panic"},
+	{"core::str::slice_error_fail", "a Rust panic"},
 	{"je_", "jemalloc"},
 	{"__sanitizer::", "a sanitizer"},
 	{"__asan::", "AddressSanitizer"},
@@ -136,6 +154,8 @@ static const struct way ways[] = {
 	{"g_assertion_message", "a failed assertion of GLib"},
 	{"g_log", "a fatal message of GLib"},
 };
+
+#define MAX_HELPERS 3 /* nameless frames in a row that a reporter calls */
 
 /** Where frames lack names, the C library's own words tell who they were. */
 static const struct way texts[] = {
@@ -220,6 +240,30 @@ static bool is_nameless_way(const struct cs_frame *frame)
 	return false;
 }
 
+/**
+ * True if frame @i, which has no name, belongs to a way: a little further out, in the same module, is a function
+ * that does. Reporters call helpers that a stripped library has no names for.
+ */
+static bool is_helper(const struct cs_incident *in, size_t i)
+{
+	const struct cs_frame *f = &in->frames[i];
+
+	if (!f->module || f->kind != CS_FRAME_NATIVE || (f->function && !f->nearest))
+		return false;
+	for (size_t j = i + 1; j < in->n_frames && j <= i + MAX_HELPERS; j++) {
+		const struct cs_frame *outer = &in->frames[j];
+		const struct way *way = way_of(outer);
+
+		if (outer->module != f->module)
+			return false;
+		if (way)
+			return way->by != NULL;
+		if (outer->function && !outer->nearest)
+			return false;
+	}
+	return false;
+}
+
 /** Walk out from raise(); the description of the outermost function on the way, and the
  * frames passed. */
 static const char *walk(const struct cs_incident *in, size_t *ret_passed)
@@ -233,6 +277,8 @@ static const char *walk(const struct cs_incident *in, size_t *ret_passed)
 		if (way) {
 			by = way->by ? way->by : by;
 			passed = i + 1;
+		} else if (is_helper(in, i)) {
+			continue;
 		} else if (!is_nameless_way(&in->frames[i])) {
 			break;
 		} else if (in->frames[i].function && !in->frames[i].nearest) {
@@ -296,6 +342,8 @@ void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret)
 	if (said) {
 		ret->message = said;
 		ret->message_source = "__abort_msg";
+	} else if (!by || strncmp(by, "std::terminate", 14)) {
+		(void)cs_panic_find(in, ret);
 	}
 	/* "the C library" is the least that its own text can better */
 	if (told && (!by || !strcmp(by, "the C library")))

@@ -220,7 +220,7 @@ bool cs_original_find(const struct cs_scene *scene, const struct cs_raw_stack *s
 	/* The outermost came first: those within it struck its handler. */
 	for (size_t i = stack->n_interrupted; i-- > 0;) {
 		const struct cs_interrupted *at = &stack->interrupted[i];
-		struct cs_original o = {.regs = &at->regs};
+		struct cs_original o = {.regs = &at->regs, .raw_first = at->frame};
 
 		o.first = interrupted_frame(group, signals_before(stack, at->frame));
 		if (examine(scene, at, group, final, &o)) {

@@ -89,7 +89,7 @@ static bool is_inner(const struct cs_frame *f)
 		"lll_wait_tid", "lll_timedwait_tid", "lll_clockwait_tid", "clockwait_tid",
 		"timedwait_tid", "wait_tid", "futex_abstimed_wait", "futex_abstimed_wait_cancelable",
 		"futex_abstimed_wait_common", "futex_lock_pi", "syscall_cancel_arch",
-		"internal_syscall_cancel", "syscall_cancel", "pthread_mutex_lock_full",
+		"internal_syscall_cancel", "syscall_cancel",
 	};
 
 	if (!f->function || f->nearest)
@@ -101,7 +101,9 @@ static bool is_inner(const struct cs_frame *f)
 static enum wait_kind kind_of(const struct cs_frame *f)
 {
 	static const char *const mutexes[] = {"pthread_mutex_lock", "pthread_mutex_timedlock",
-					      "pthread_mutex_clocklock", "pthread_mutex_cond_lock"};
+					      "pthread_mutex_clocklock", "pthread_mutex_cond_lock",
+					      "pthread_mutex_lock_full",
+					      "pthread_mutex_clocklock_common"};
 	static const char *const joins[] = {"pthread_join", "pthread_timedjoin_np",
 					    "pthread_clockjoin_np", "pthread_clockjoin_ex",
 					    "pthread_timedjoin_ex"};

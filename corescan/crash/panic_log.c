@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Fatal log messages of glog, Abseil and c10. Each has put its message together, with the line's head in front,
+ * in a buffer that is still there: on the stack, or where the stack points to. Knows the heads:
+ *
+ *	F20260131 12:34:56.789012 4711 store.cc:12] glog: src/logging.cc; without the year before 0.6, Abseil
+ *	F0131 12:34:56.789012 4711 store.cc:12]     (absl/log/internal/log_format.cc) always
+ *	[store.cc : 12] RAW:                        absl/base/internal/raw_logging.cc
+ *	[F131 12:34:56.789012345 store.cpp:12]      pytorch: c10/util/Logging.cpp, MessageLogger; before 2.0
+ *	[F store.cpp:12]
+ */
+#include "crash/panic_internal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MAX_HEAD 320  /* bytes of a head, most of which are the file's name */
+#define MAX_LEAD 8    /* bytes in front of it in a buffer */
+#define MAX_NAMELESS 2 /* frames from abort() on that can be a stripped reporter's */
+
+enum family { NONE, GLOG, ABSL, RAW, C10 };
+
+struct head {
+	enum family family;
+	int64_t tid; /* -1: it has none */
+};
+
+/** Skip @n digits; NULL: there are fewer. */
+static const char *digits(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!s || !isdigit((unsigned char)s[i]))
+			return NULL;
+	return s + n;
+}
+
+static const char *one(const char *s, char c)
+{
+	return s && *s == c ? s + 1 : NULL;
+}
+
+static size_t count_digits(const char *s)
+{
+	return s ? strspn(s, "0123456789") : 0;
+}
+
+/** Skip "file:12] ". */
+static const char *place(const char *s, const char *colon)
+{
+	size_t n = s ? strcspn(s, " :[]\n\t") : 0;
+
+	if (!n || strncmp(s + n, colon, strlen(colon)))
+		return NULL;
+	s += n + strlen(colon);
+	n = count_digits(s);
+	return n && n < 10 && s[n] == ']' && s[n + 1] == ' ' ? s + n + 2 : NULL;
+}
+
+/** Skip "0131 12:34:56.789012 ". */
+static const char *when(const char *s, size_t date, size_t fraction)
+{
+	s = one(digits(s, date), ' ');
+	s = one(digits(s, 2), ':');
+	s = one(digits(s, 2), ':');
+	s = one(digits(s, 2), '.');
+	return one(digits(s, fraction), ' ');
+}
+
+static bool parse_bracket(const char *s, struct head *ret)
+{
+	const char *rest;
+
+	ret->tid = -1;
+	if (!strncmp(s, "[F", 2)) {
+		size_t date = count_digits(s + 2);
+
+		rest = date == 3 || date == 4 ? when(s + 2, date, 9) : one(s + 2, ' ');
+		ret->family = C10;
+		return place(rest, ":") != NULL;
+	}
+	rest = place(s + 1, " : ");
+	ret->family = RAW;
+	return rest && !strncmp(rest, "RAW: ", 5);
+}
+
+/** @s is NUL-terminated within MAX_HEAD bytes. */
+static bool parse_head(const char *s, struct head *ret)
+{
+	size_t date, n;
+	char *end;
+
+	if (*s == '[')
+		return parse_bracket(s, ret);
+	if (*s != 'F')
+		return false;
+	date = count_digits(s + 1);
+	if (date != 4 && date != 8)
+		return false;
+	ret->family = date == 8 ? GLOG : ABSL;
+	s = when(s + 1, date, 6);
+	if (!s)
+		return false;
+	s += strspn(s, " "); /* the thread's number is right-aligned */
+	n = count_digits(s);
+	if (!n || n > 10)
+		return false;
+	ret->tid = strtoll(s, &end, 10);
+	return *end == ' ' && place(end + 1, ":");
+}
+
+static bool is_glog(const char *function)
+{
+	return !strncmp(function, "google::LogMessage", 18) || !strncmp(function, "google::RawLog", 14) ||
+	       !strncmp(function, "google::LogDestination", 22);
+}
+
+static bool is_absl(const char *function)
+{
+	return strstr(function, "log_internal::") || strstr(function, "raw_logging_internal::");
+}
+
+static bool is_c10(const char *function)
+{
+	return !strncmp(function, "c10::MessageLogger", 18);
+}
+
+/** Who reports, by the names on the stack, and the frame after theirs; NONE: no frame has such a name. */
+static enum family reporter(const struct cs_panic *p, size_t *ret_end)
+{
+	enum family family = NONE;
+
+	for (size_t i = p->first; i < p->n; i++) {
+		const struct cs_panic_frame *f = &p->frames[i];
+		enum family now = cs_panic_any(f, is_glog)   ? GLOG
+				  : cs_panic_any(f, is_absl) ? ABSL
+				  : cs_panic_any(f, is_c10)  ? C10
+							     : NONE;
+
+		if (now == NONE)
+			continue;
+		family = now;
+		*ret_end = i + 1;
+	}
+	return family;
+}
+
+/** What is searched, and who is known to have spoken. */
+struct search {
+	const struct cs_panic *panic;
+	enum family by;
+	uint64_t near_end; /* end of the frames that can be a reporter's although it has no name */
+};
+
+static bool fits(const struct search *s, const struct head *head, uint64_t at)
+{
+	bool is_glog_head = head->family == GLOG || head->family == ABSL;
+
+	switch (s->by) {
+	case GLOG:
+		return is_glog_head;
+	case ABSL:
+		return head->family == ABSL || head->family == RAW;
+	case C10:
+		return head->family == C10;
+	default: /* nobody has a name: the message must be this very thread's */
+		if (is_glog_head)
+			return head->tid == s->panic->in->tid;
+		return head->family == RAW && at < s->near_end;
+	}
+}
+
+/** Take the message at @at, of which @bytes (NUL-terminated) are the beginning. */
+static bool take(const struct search *s, const char *bytes, uint64_t at, struct cs_crash *ret)
+{
+	static const char *const sources[] = {
+		[GLOG] = "glog", [ABSL] = "absl log", [RAW] = "absl log", [C10] = "c10 log"};
+	const char *text;
+	struct head head;
+
+	if (!parse_head(bytes, &head) || !fits(s, &head, at))
+		return false;
+	text = cs_panic_text(s->panic, at);
+	if (!text)
+		return false;
+	ret->message = text;
+	ret->message_source = sources[s->by == NONE ? head.family : s->by];
+	return true;
+}
+
+/** The message can begin anywhere in the word @i of the stack. */
+static bool from_stack(const struct search *s, size_t i, struct cs_crash *ret)
+{
+	const struct cs_panic *p = s->panic;
+	const char *bytes = (const char *)&p->words[i];
+	size_t left = (p->n_words - i) * 8;
+	char head[MAX_HEAD];
+
+	for (size_t k = 0; k < 8; k++) {
+		size_t n = CS_MIN(left - k, sizeof(head) - 1);
+
+		if (bytes[k] != 'F' && bytes[k] != '[')
+			continue;
+		memcpy(head, bytes + k, n);
+		head[n] = 0;
+		if (take(s, head, p->low + i * 8 + k, ret))
+			return true;
+	}
+	return false;
+}
+
+/** The message can lie in memory that word @i points to. */
+static bool from_pointer(const struct search *s, size_t i, struct cs_crash *ret)
+{
+	const struct cs_panic *p = s->panic;
+	struct cs_mem *mem = p->in->scene->mem;
+	uint64_t at = p->words[i];
+	const struct cs_region *region;
+	char bytes[MAX_LEAD + MAX_HEAD];
+	size_t n;
+
+	region = at >= 4096 && at - p->low >= p->n_words * 8 ? cs_mem_region(mem, at) : NULL;
+	if (!region || !(region->prot & CS_PROT_WRITE))
+		return false;
+	n = cs_mem_read_some(mem, at, bytes, sizeof(bytes) - 1);
+	bytes[n] = 0;
+	for (size_t k = 0; k < MAX_LEAD && k < n; k++)
+		if ((bytes[k] == 'F' || bytes[k] == '[') && take(s, bytes + k, at + k, ret))
+			return true;
+	return false;
+}
+
+bool cs_panic_log(const struct cs_panic *p, struct cs_crash *ret)
+{
+	struct search s = {.panic = p};
+	size_t last = p->n, end;
+
+	s.by = reporter(p, &last);
+	/* The message's own object is in the frame of who wanted to log. */
+	last = CS_MIN(last, p->n - 1);
+	end = cs_panic_word(p, p->frames[last].high);
+	s.near_end = p->frames[CS_MIN(p->first + MAX_NAMELESS, p->n) - 1].high;
+	for (size_t i = cs_panic_word(p, p->frames[p->first].low); i < end; i++)
+		if (from_stack(&s, i, ret) || from_pointer(&s, i, ret))
+			return true;
+	return false;
+}
