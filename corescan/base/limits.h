@@ -133,6 +133,7 @@
 #define CS_MAX_PASTE_PAIRS 4096UL             /* versions, and variables, of one pasted report */
 #define CS_MAX_PASTE_ARENA (256UL << 20)      /* bytes of all that one pasted report says */
 #define CS_MAX_PASTE_COMPARED 4096UL          /* threads among which one printed twice is found */
+#define CS_MAX_PASTE_COMPARED 4096UL          /* threads among which one printed twice is found */
 #define CS_MAX_FACT_FRAMES 262144UL           /* frames of one process that signatures are matched against */
 #define CS_MAX_FACT_TEXTS 65536UL             /* distinct frames, messages and modules of one process, too */
 #define CS_MAX_FACT_NAME 4096UL               /* bytes of one function's name, too */

@@ -100,6 +100,7 @@ void cs_paster_frame(struct cs_paster *p, const struct cs_paste_frame *frame)
 		return;
 	}
 	p->n_frames++;
+	p->n_frames_ever++;
 }
 
 struct cs_paste_frame *cs_paster_last_frame(struct cs_paster *p)
@@ -110,6 +111,29 @@ struct cs_paste_frame *cs_paster_last_frame(struct cs_paster *p)
 size_t cs_paster_count_threads(const struct cs_paster *p)
 {
 	return p->threads.n;
+}
+
+struct cs_paste_thread *cs_paster_thread_at(struct cs_paster *p, size_t i)
+{
+	return &p->threads.v[i];
+}
+
+void cs_paster_forget_thread(struct cs_paster *p, size_t i)
+{
+	if (p->in_thread && i + 1 == p->threads.n) {
+		p->in_thread = false;
+		p->frames.n = 0;
+	}
+	p->threads.n--;
+	memmove(p->threads.v + i, p->threads.v + i + 1, (p->threads.n - i) * sizeof(*p->threads.v));
+}
+
+bool cs_paster_has_tid(const struct cs_paster *p, int32_t tid)
+{
+	for (size_t i = 0; tid && i < p->threads.n; i++)
+		if (p->threads.v[i].tid == tid)
+			return true;
+	return false;
 }
 
 bool cs_paster_has(const struct cs_paster *p, const struct cs_dialect *dialect)
@@ -219,6 +243,21 @@ void cs_paster_kind(struct cs_paster *p, enum cs_paste_kind kind)
 {
 	if (!p->paste.kind)
 		p->paste.kind = kind;
+}
+
+enum cs_paste_kind cs_paster_known_kind(const struct cs_paster *p)
+{
+	return p->paste.kind;
+}
+
+int32_t cs_paster_known_pid(const struct cs_paster *p)
+{
+	return p->paste.pid;
+}
+
+void cs_paster_drop(struct cs_paster *p, size_t n)
+{
+	p->paste.dropped += n;
 }
 
 void cs_paster_pid(struct cs_paster *p, int32_t pid)

@@ -95,6 +95,12 @@ struct cs_paste_frame *cs_paster_last_frame(struct cs_paster *p);
 /** The thread ends: frames that follow are another's. */
 void cs_paster_end_thread(struct cs_paster *p);
 size_t cs_paster_count_threads(const struct cs_paster *p);
+/** Thread @i of those that were begun; while it is the open one, its frames are not in it yet. */
+struct cs_paste_thread *cs_paster_thread_at(struct cs_paster *p, size_t i);
+/** Thread @i was said twice: forget this one. */
+void cs_paster_forget_thread(struct cs_paster *p, size_t i);
+/** True if it has a thread of that native id. */
+bool cs_paster_has_tid(const struct cs_paster *p, int32_t tid);
 /** True if the report has a stack of this dialect already. */
 bool cs_paster_has(const struct cs_paster *p, const struct cs_dialect *dialect);
 
@@ -111,7 +117,12 @@ void cs_paster_signal(struct cs_paster *p, const char *name);
 void cs_paster_signal_number(struct cs_paster *p, int number);
 void cs_paster_exit(struct cs_paster *p, int32_t status);
 void cs_paster_kind(struct cs_paster *p, enum cs_paste_kind kind);
+/** What it is as far as the text said until now. */
+enum cs_paste_kind cs_paster_known_kind(const struct cs_paster *p);
 void cs_paster_pid(struct cs_paster *p, int32_t pid);
+int32_t cs_paster_known_pid(const struct cs_paster *p); /* 0: none */
+/** @n things of the text could not be kept. */
+void cs_paster_drop(struct cs_paster *p, size_t n);
 void cs_paster_version(struct cs_paster *p, const char *name, const char *value);
 void cs_paster_variable(struct cs_paster *p, const char *name, const char *value);
 

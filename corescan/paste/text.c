@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of functions, arguments and paths in native stacks. */
+#include "paste/text.h"
+
+#include "base/limits.h"
+#include "symbols/demangle.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct cs_span cs_span_trim(struct cs_span s)
+{
+	while (s.len && s.at[0] == ' ') {
+		s.at++;
+		s.len--;
+	}
+	while (s.len && s.at[s.len - 1] == ' ')
+		s.len--;
+	return s;
+}
+
+bool cs_span_is(struct cs_span s, const char *text)
+{
+	return s.at && strlen(text) == s.len && !memcmp(s.at, text, s.len);
+}
+
+bool cs_span_begins(struct cs_span s, const char *text)
+{
+	size_t n = strlen(text);
+
+	return s.at && n <= s.len && !memcmp(s.at, text, n);
+}
+
+bool cs_span_ends(struct cs_span s, const char *text)
+{
+	size_t n = strlen(text);
+
+	return s.at && n <= s.len && !memcmp(s.at + s.len - n, text, n);
+}
+
+size_t cs_span_find(struct cs_span s, const char *needle)
+{
+	const char *found = s.at ? memmem(s.at, s.len, needle, strlen(needle)) : NULL;
+
+	return found ? (size_t)(found - s.at) : s.len;
+}
+
+struct cs_span cs_span_from(struct cs_span s, size_t at)
+{
+	at = CS_MIN(at, s.len);
+	return (struct cs_span){s.at + at, s.len - at};
+}
+
+struct cs_span cs_span_of_group(const struct cs_groups *g, unsigned n)
+{
+	struct cs_span s;
+
+	s.at = cs_group_bytes(g, n, &s.len);
+	return s;
+}
+
+/* ---- brackets ---- */
+
+/* Past the quoted text that begins at @at; C's escapes hold. */
+static size_t past_quotes(struct cs_span s, size_t at)
+{
+	char quote = s.at[at++];
+
+	while (at < s.len && s.at[at] != quote)
+		at += s.at[at] == '\\' ? 2 : 1;
+	return CS_MIN(at + 1, s.len);
+}
+
+/* A quote that opens a text stands where a value does; that of `x' and of operator""s does not. */
+static bool opens_quotes(struct cs_span s, size_t at)
+{
+	char before = at ? s.at[at - 1] : ' ';
+
+	return s.at[at] == '"' ? before != 'r' && before != '"' : s.at[at] == '\'' && strchr("= ,", before);
+}
+
+/* Past the name of the operator whose keyword ends at @at: "<<", "()", "->". */
+static size_t past_operator(struct cs_span s, size_t at)
+{
+	static const char *const names[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "->", "<<",
+					    ">>", "<=", ">=",  "<",   ">"};
+
+	for (size_t i = 0; i < CS_COUNT(names); i++)
+		if (cs_span_begins(cs_span_from(s, at), names[i]))
+			return at + strlen(names[i]);
+	return at;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The next place to look at: past what at @at is no bracket. */
+static size_t step(struct cs_span s, size_t at)
+{
+	static const char word[] = "operator";
+	size_t past;
+
+	if (opens_quotes(s, at))
+		return past_quotes(s, at);
+	if (s.at[at] == '-' && at + 1 < s.len && s.at[at + 1] == '>')
+		return at + 2;
+	if (s.at[at] != 'o' || (at && is_word(s.at[at - 1])) || !cs_span_begins(cs_span_from(s, at), word))
+		return at + 1;
+	past = past_operator(s, at + strlen(word));
+	return past;
+}
+
+size_t cs_span_close(struct cs_span s, size_t open)
+{
+	char stack[CS_MAX_NAME_NESTING];
+	size_t depth = 0;
+
+	for (size_t at = open; at < s.len;) {
+		const char *bracket = strchr("(<[{", s.at[at]);
+
+		if (bracket && *bracket) {
+			if (depth == sizeof(stack))
+				break;
+			stack[depth++] = ")>]}"[bracket - "(<[{"];
+		} else if (s.at[at] == ')' || s.at[at] == ']' || s.at[at] == '}' || s.at[at] == '>') {
+			/* "a < b" and "x->y" are no brackets: what encloses them ends them. */
+			while (depth && stack[depth - 1] == '>' && s.at[at] != '>')
+				depth--;
+			if (depth && stack[depth - 1] == s.at[at])
+				depth--;
+			if (!depth)
+				return at + 1;
+		}
+		at = bracket && *bracket ? at + 1 : step(s, at);
+	}
+	return s.len + 1;
+}
+
+/* ---- calls ---- */
+
+/* What follows the arguments: nothing, " at a.cc:5", " from /usr/lib/libx.so". */
+static bool split_tail(struct cs_span tail, struct cs_call *ret)
+{
+	tail = cs_span_trim(tail);
+	if (!tail.len)
+		return true;
+	if (cs_span_begins(tail, "at "))
+		ret->file = cs_span_trim(cs_span_from(tail, 3));
+	else if (cs_span_begins(tail, "from "))
+		ret->library = cs_span_trim(cs_span_from(tail, 5));
+	else
+		return false;
+	return true;
+}
+
+/* "this=0x1, x=3", "", "...": and not "int, char", which is a part of the name. */
+static bool are_arguments(struct cs_span s)
+{
+	s = cs_span_trim(s);
+	return !s.len || cs_span_is(s, "...") || (cs_span_find(s, "=") < s.len && s.at[0] != '/');
+}
+
+bool cs_call_split(struct cs_span s, struct cs_call *ret)
+{
+	*ret = (struct cs_call){0};
+	for (size_t at = 0; at < s.len;) {
+		size_t end;
+
+		if (!strchr("(<[{", s.at[at])) {
+			at = step(s, at);
+			continue;
+		}
+		end = cs_span_close(s, at);
+		if (s.at[at] == '(' && at > 1 && s.at[at - 1] == ' ') {
+			ret->function = cs_span_trim((struct cs_span){s.at, at});
+			if (end > s.len) /* the rest is missing */
+				return are_arguments(cs_span_from(s, at + 1));
+			ret->arguments = (struct cs_span){s.at + at + 1, end - at - 2};
+			if (are_arguments(ret->arguments) && split_tail(cs_span_from(s, end), ret))
+				return true;
+		}
+		if (end > s.len)
+			return false;
+		at = end;
+	}
+	return false;
+}
+
+/* The bytes of the C string at @at, which is past its opening quote. */
+static void put_unescaped(struct cs_span s, size_t at, struct cs_strbuf *ret)
+{
+	while (at < s.len && s.at[at] != '"') {
+		char c = s.at[at++];
+
+		if (c != '\\' || at >= s.len) {
+			cs_strbuf_putc(ret, c);
+			continue;
+		}
+		c = s.at[at++];
+		if (c == 'n')
+			cs_strbuf_putc(ret, '\n');
+		else if (isdigit((unsigned char)c)) /* a byte that gdb did not take for text */
+			at += CS_MIN(strspn(s.at + at, "01234567"), 2UL);
+		else
+			cs_strbuf_putc(ret, strchr("trabfve", c) ? ' ' : c);
+	}
+}
+
+/* Past "name=", and past "name@entry=" behind it, if argument @name begins at @at; 0: it does not. */
+static size_t past_name(struct cs_span s, size_t at, const char *name)
+{
+	struct cs_span rest = cs_span_from(s, at);
+	size_t n = strlen(name);
+
+	if (!cs_span_begins(rest, name))
+		return 0;
+	if (cs_span_begins(cs_span_from(rest, n), "@entry="))
+		return at + n + strlen("@entry=");
+	if (n >= rest.len || rest.at[n] != '=')
+		return 0;
+	return CS_MAX(at + n + 1, past_name(s, at + n + 1, name));
+}
+
+bool cs_call_text(const struct cs_call *call, const char *name, struct cs_strbuf *ret)
+{
+	struct cs_span s = call->arguments;
+	bool begins = true;
+
+	for (size_t at = 0; at < s.len;) {
+		size_t value = begins ? past_name(s, at, name) : 0;
+
+		if (value) {
+			/* "0x7f12 "text"", "0x55 <symbol> "text"" */
+			size_t quote = value + cs_span_find(cs_span_from(s, value), "\"");
+			size_t comma = value + cs_span_find(cs_span_from(s, value), ",");
+
+			if (quote < s.len && quote < comma)
+				put_unescaped(s, quote + 1, ret);
+			else if (comma > value && isdigit((unsigned char)s.at[value]))
+				cs_strbuf_put(ret, s.at + value, comma - value);
+			return ret->len != 0;
+		}
+		begins = s.at[at] == ',' || (begins && s.at[at] == ' ');
+		at = step(s, at);
+	}
+	return false;
+}
+
+/* ---- names ---- */
+
+const char *cs_paste_function(struct cs_paster *p, struct cs_span s)
+{
+	static const char *const nothing[] = {"??",     "???",       "?? ()",    "n/a",       "(unknown)",
+					      "<unknown function>", "<unknown>", "[unknown]", "(null)", "0x0"};
+	const char *name;
+
+	s = cs_span_trim(s);
+	for (size_t i = 0; i < CS_COUNT(nothing); i++)
+		if (cs_span_is(s, nothing[i]))
+			return NULL;
+	if (!s.len)
+		return NULL;
+	name = cs_paster_keep(p, s.at, s.len);
+	if ((!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2)) && cs_paster_arena(p)) {
+		const char *readable = cs_demangle(cs_paster_arena(p), name);
+
+		name = readable ? readable : name;
+	}
+	return name;
+}
+
+const char *cs_paste_library(struct cs_paster *p, struct cs_span s)
+{
+	static const char deleted[] = " (deleted)";
+	const char *slash;
+
+	s = cs_span_trim(s);
+	if (cs_span_ends(s, deleted))
+		s.len -= strlen(deleted);
+	slash = s.len ? memrchr(s.at, '/', s.len) : NULL;
+	if (slash)
+		s = cs_span_from(s, (size_t)(slash + 1 - s.at));
+	if (!s.len || cs_span_is(s, "??") || cs_span_is(s, "???") || cs_span_is(s, "n/a"))
+		return NULL;
+	return cs_paster_keep(p, s.at, s.len);
+}
+
+/* The number behind the last colon, which is cut off; false: there is none. */
+static bool cut_number(struct cs_span *s, uint32_t *ret)
+{
+	const char *colon = memrchr(s->at, ':', s->len);
+	size_t at = colon ? (size_t)(colon - s->at) : s->len;
+	uint64_t n = 0;
+
+	if (at + 1 >= s->len || s->len - at > 10)
+		return false;
+	for (size_t i = at + 1; i < s->len; i++) {
+		if (!isdigit((unsigned char)s->at[i]))
+			return false;
+		n = n * 10 + (uint64_t)(s->at[i] - '0');
+	}
+	if (n > UINT32_MAX)
+		return false;
+	*ret = (uint32_t)n;
+	s->len = at;
+	return true;
+}
+
+void cs_paste_place(struct cs_paster *p, struct cs_span s, struct cs_paste_frame *frame)
+{
+	uint32_t line = 0, column = 0;
+
+	s = cs_span_trim(s);
+	if (!s.len)
+		return;
+	if (cut_number(&s, &line) && cut_number(&s, &column))
+		line = column; /* the one before it is the line */
+	if (!s.len || s.at[0] == '?')
+		return;
+	frame->file = cs_paster_keep(p, s.at, s.len);
+	frame->line = line;
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; name && i < n; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+
+void cs_paste_native(struct cs_paster *p, const struct cs_paste_frame *frame)
+{
+	static const char *const starts[] = {
+		"main",
+		"_start",
+		"Py_BytesMain",
+		"Py_Main",
+		"Py_RunMain",
+		"pymain_main",
+		"__libc_start_main",
+		"__libc_start_main_impl",
+		"__libc_start_main@@GLIBC_2.34",
+		"__libc_start_call_main",
+	};
+	static const char *const ends[] = {"abort", "__GI_abort", "*__GI_abort"};
+	struct cs_paste_thread *t;
+
+	cs_paster_frame(p, frame);
+	t = cs_paster_current(p);
+	if (!t)
+		return;
+	t->main |= is_one_of(frame->function, starts, CS_COUNT(starts));
+	t->crashed |= is_one_of(frame->function, ends, CS_COUNT(ends));
+}
+
+void cs_paste_say(struct cs_paster *p, const struct cs_line *line, const char *text)
+{
+	size_t where;
+	const char *last = cs_paster_last_message(p, &where);
+
+	if (last && !strcmp(last, text))
+		return;
+	cs_paster_message(p, line, text);
+}
