@@ -88,7 +88,7 @@ static void note_taken(struct cs_paster *p, size_t i, const struct cs_line *line
 	if (!p->first_line)
 		p->first_line = line->number;
 	p->last_line = line->number;
-	if (p->n_frames == frames || !p->n_frames)
+	if (p->n_frames_ever == frames || !p->n_frames)
 		return;
 	p->last_stack_line = line->number;
 	p->had |= UINT64_C(1) << i;
@@ -98,7 +98,7 @@ static void note_taken(struct cs_paster *p, size_t i, const struct cs_line *line
 
 static bool offer(struct cs_paster *p, size_t i, const struct cs_line *line)
 {
-	size_t frames = p->n_frames;
+	size_t frames = p->n_frames_ever;
 
 	p->asked = i;
 	if (!cs_rules_take(p, i, line))
@@ -113,12 +113,13 @@ static bool offer(struct cs_paster *p, size_t i, const struct cs_line *line)
 /* A dialect that does not take the line stays open until another takes one: its text may go on. */
 static void dispatch(struct cs_paster *p, const struct cs_line *line)
 {
-	size_t open = p->open, frames = p->n_frames;
+	size_t open = p->open, frames = p->n_frames_ever;
 
 	if (open != CS_NO_DIALECT && offer(p, open, line))
 		return;
 	p->asked = open;
 	if (open != CS_NO_DIALECT && cs_dialects[open]->more && cs_dialects[open]->more(p, line)) {
+		p->open = open; /* a report may have ended in between */
 		note_taken(p, open, line, frames);
 		return;
 	}

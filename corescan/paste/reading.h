@@ -47,7 +47,8 @@ struct cs_paster {
 	CS_VEC(struct cs_message_part) messages;
 	CS_VEC(struct cs_paste_pair) versions;
 	CS_VEC(struct cs_paste_pair) environment;
-	size_t n_frames; /* of all threads */
+	size_t n_frames;      /* of all threads */
+	size_t n_frames_ever; /* of all reports of the stream */
 };
 
 struct cs_groups {
