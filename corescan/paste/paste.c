@@ -110,22 +110,31 @@ static bool offer(struct cs_paster *p, size_t i, const struct cs_line *line)
 	return true;
 }
 
+static bool offer_more(struct cs_paster *p, size_t open, const struct cs_line *line)
+{
+	size_t frames = p->n_frames_ever;
+
+	p->asked = open;
+	if (open == CS_NO_DIALECT || !cs_dialects[open]->more || !cs_dialects[open]->more(p, line))
+		return false;
+	p->open = open; /* a report may have ended in between */
+	note_taken(p, open, line, frames);
+	return true;
+}
+
 /* A dialect that does not take the line stays open until another takes one: its text may go on. */
 static void dispatch(struct cs_paster *p, const struct cs_line *line)
 {
-	size_t open = p->open, frames = p->n_frames_ever;
+	size_t open = p->open;
+	bool first = open != CS_NO_DIALECT && !cs_dialects[open]->patient;
 
-	if (open != CS_NO_DIALECT && offer(p, open, line))
+	if (first && (offer(p, open, line) || offer_more(p, open, line)))
 		return;
-	p->asked = open;
-	if (open != CS_NO_DIALECT && cs_dialects[open]->more && cs_dialects[open]->more(p, line)) {
-		p->open = open; /* a report may have ended in between */
-		note_taken(p, open, line, frames);
-		return;
-	}
 	for (size_t i = 0; cs_dialects[i]; i++)
-		if (i != open && offer(p, i, line))
+		if ((i != open || !first) && offer(p, i, line))
 			return;
+	if (!first)
+		offer_more(p, open, line);
 }
 
 /* ---- lines ---- */

@@ -60,6 +60,7 @@ struct cs_dialect {
 	bool (*more)(struct cs_paster *p, const struct cs_line *line);
 	/** The report ends. May be NULL. */
 	void (*end)(struct cs_paster *p);
+	bool patient; /* takes what no other does: even while it is open, the others are asked first */
 };
 
 /** NULL-terminated; earlier ones are asked first. */
