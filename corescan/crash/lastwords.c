@@ -5,6 +5,7 @@
  * exception or an assertion means.
  */
 #include "crash/internal.h"
+#include "crash/panic.h"
 
 #include "base/limits.h"
 #include "base/text.h"
@@ -139,7 +140,9 @@ static const struct way ways[] = {
 	{"__rustc::", "a Rust panic"},
 	{"std::panicking::", "a Rust panic"},
 	{"core::panicking::", "a Rust panic"},
+	{"std::panic::panic_any", "a Rust panic"},
 	/* what those are called from */
+	{"std::sys_common::backtrace::__rust_end_short_backtrace", "a Rust panic"},
 	{"core::option::unwrap_failed", "a Rust panic"},
 	{"core::option::expect_failed", "a Rust panic"},
 	{"core::result::unwrap_failed", "a Rust panic"},
@@ -332,6 +335,23 @@ static const char *by_text(const char *message)
 	return message && strstr(message, "Assertion `") ? "a failed assertion" : NULL;
 }
 
+/** Where nobody on the stack has a name, where the text was found tells who aborted. */
+static const char *by_source(const char *source)
+{
+	static const struct {
+		const char *source, *by;
+	} list[] = {
+		{CS_SOURCE_RUST, "a Rust panic"},
+		{CS_SOURCE_GLOG, "a failed CHECK or LOG(FATAL) of glog"},
+		{CS_SOURCE_ABSL, "a failed CHECK or LOG(FATAL) of Abseil"},
+	};
+
+	for (size_t i = 0; i < CS_COUNT(list); i++)
+		if (!strcmp(list[i].source, source))
+			return list[i].by;
+	return NULL;
+}
+
 void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret)
 {
 	size_t passed = 0;
@@ -342,8 +362,8 @@ void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret)
 	if (said) {
 		ret->message = said;
 		ret->message_source = "__abort_msg";
-	} else if (!by || strncmp(by, "std::terminate", 14)) {
-		(void)cs_panic_find(in, ret);
+	} else if ((!by || strncmp(by, "std::terminate", 14)) && cs_panic_find(in, ret)) {
+		by = by ? by : by_source(ret->message_source);
 	}
 	/* "the C library" is the least that its own text can better */
 	if (told && (!by || !strcmp(by, "the C library")))

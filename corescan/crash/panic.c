@@ -105,11 +105,14 @@ static void lay_out(const struct cs_incident *in, struct cs_panic *p)
 		const struct cs_raw_frame *raw = &in->stack->frames[i];
 		struct cs_panic_frame *f = &p->frames[p->n];
 
-		if (raw->signal || raw->cfa < low || raw->cfa - in->sp > CS_MAX_PANIC_STACK)
+		/* Where the frame of a scan ends is not known: all of it counts as the next one's. */
+		uint64_t high = raw->cfa ? raw->cfa : low;
+
+		if (raw->signal || high < low || high - in->sp > CS_MAX_PANIC_STACK)
 			break;
-		*f = (struct cs_panic_frame){.pc = raw->pc, .low = low, .high = raw->cfa};
+		*f = (struct cs_panic_frame){.pc = raw->pc, .low = low, .high = high};
 		take_frames(in, raw->pc, &at, f);
-		low = raw->cfa;
+		low = high;
 		p->n++;
 	}
 }

@@ -12,7 +12,12 @@
 
 #include "crash/crash.h"
 
+/* cs_crash.message_source */
 #define CS_SOURCE_PYTHON "Py_FatalError"
+#define CS_SOURCE_RUST "Rust panic"
+#define CS_SOURCE_GLOG "glog"
+#define CS_SOURCE_ABSL "absl log"
+#define CS_SOURCE_C10 "c10 log"
 
 /**
  * Adds to Py_FatalError()'s message what it prints after it since CPython 3.8: the state of the runtime.

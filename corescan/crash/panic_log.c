@@ -173,7 +173,8 @@ static bool fits(const struct search *s, const struct head *head, uint64_t at)
 static bool take(const struct search *s, const char *bytes, uint64_t at, struct cs_crash *ret)
 {
 	static const char *const sources[] = {
-		[GLOG] = "glog", [ABSL] = "absl log", [RAW] = "absl log", [C10] = "c10 log"};
+		[GLOG] = CS_SOURCE_GLOG, [ABSL] = CS_SOURCE_ABSL,
+		[RAW] = CS_SOURCE_ABSL, [C10] = CS_SOURCE_C10};
 	const char *text;
 	struct head head;
 

@@ -90,6 +90,9 @@ static bool is_panicking(const char *function)
 	static const char *const parts[] = {"std::panicking::", "core::panicking::", "rust_panic",
 					    "rust_begin_unwind", "__rust_start_panic"};
 
+	/* What catches panics, around every thread's body, says nothing of one. */
+	if (strstr(function, "panicking::try") || strstr(function, "panicking::catch_unwind"))
+		return false;
 	for (size_t i = 0; i < CS_COUNT(parts); i++)
 		if (strstr(function, parts[i]))
 			return true;
@@ -138,7 +141,7 @@ bool cs_panic_rust(const struct cs_panic *p, struct cs_crash *ret)
 						       "panicked at %s:%" PRIu32 ":%" PRIu32 "%s%s",
 						       where.file, where.line, where.column,
 						       *text ? ": " : "", text);
-			ret->message_source = ret->message ? "Rust panic" : NULL;
+			ret->message_source = ret->message ? CS_SOURCE_RUST : NULL;
 			return ret->message != NULL;
 		}
 	}
