@@ -36,6 +36,7 @@ struct cs_paste_thread {
 	bool crashed; /* the text says so */
 	bool main;
 	bool holds_gil, waits_for_gil; /* false: not known */
+	bool deadlocked, orphaned; /* a record says so; see signature/facts.h */
 	const struct cs_paste_frame *frames; /* innermost first; Python and native ones as they were woven */
 	size_t n_frames;
 };

@@ -135,7 +135,7 @@ static struct cs_error *read_thread(struct record *r, const json_t *json, bool f
 				    struct cs_paste_thread *ret)
 {
 	const json_t *crashed = json_object_get(json, "crashed"), *tid = json_object_get(json, "tid");
-	const char *gil;
+	const char *gil, *lock;
 
 	if (!json_is_object(json))
 		return wrong("threads", "a list of objects");
@@ -145,6 +145,9 @@ static struct cs_error *read_thread(struct record *r, const json_t *json, bool f
 	CS_TRY(text_of(r, json, "gil", &gil));
 	ret->holds_gil = gil && !strcmp(gil, "holds");
 	ret->waits_for_gil = gil && !strcmp(gil, "waits");
+	CS_TRY(text_of(r, json, "lock", &lock));
+	ret->deadlocked = lock && !strcmp(lock, "deadlocked");
+	ret->orphaned = lock && !strcmp(lock, "orphaned");
 	if (json_is_boolean(crashed))
 		ret->crashed = json_is_true(crashed);
 	if (json_is_integer(tid) && json_integer_value(tid) > 0 && json_integer_value(tid) <= INT32_MAX)

@@ -183,6 +183,25 @@ static void write_frames(struct cs_json *j, struct stack_cache *cache,
 	}
 }
 
+static json_t *wait_json(struct cs_json *j, const struct cs_wait *w)
+{
+	json_t *o;
+
+	if (!w)
+		return json_null();
+	o = json_object();
+	cs_json_set_text(j, o, "kind", w->kind);
+	if (w->address)
+		cs_json_set_hex(j, o, "address", w->address);
+	else
+		cs_json_set(j, o, "address", json_null());
+	cs_json_set_int(j, o, "owner", w->owner, w->owner > 0);
+	cs_json_set(j, o, "owner_gone", json_boolean(w->owner_gone));
+	cs_json_set(j, o, "timed", json_boolean(w->timed));
+	cs_json_set(j, o, "deadlock", json_boolean(w->deadlock));
+	return o;
+}
+
 static void write_thread(struct cs_json *j, struct stack_cache *cache,
 			 const struct cs_thread *t)
 {
@@ -197,6 +216,7 @@ static void write_thread(struct cs_json *j, struct stack_cache *cache,
 		cs_json_set_size(j, head, "signal_number",
 				 (uint64_t)CS_MAX(t->signal, 0));
 	cs_json_set(j, head, "python", cs_json_python_thread(j, t->python));
+	cs_json_set(j, head, "waits_for", wait_json(j, t->wait));
 	cs_json_open(j, "{");
 	cs_json_write_members(j, head);
 	if (t->group && t->group->id < cache->n) {

@@ -18,6 +18,10 @@
 	F(GIL_HELD_BY_NOBODY, "gil-held-by-nobody", "a thread waits for the GIL, and none has it")       \
 	F(GIL_HOLDER_WAITS, "gil-holder-waits", "the thread that has the GIL waits for the GIL")         \
 	F(GIL_ONE_WAITER, "gil-one-waiter", "one thread waits for the GIL, and no other runs Python")    \
+	F(LOCK_CYCLE, "lock-cycle", "threads wait for one another in a ring, of which memory has proof")  \
+	F(LOCK_OWNER_GONE, "lock-owner-gone",                                                            \
+	  "a thread waits for a mutex, or the end, of a thread that does not exist")                     \
+	F(ONLY_THREAD, "only-thread", "the process has no other thread")                                 \
 	F(TWO_PYTHONS, "two-pythons", "the process has two CPython runtimes")                            \
 	F(TWO_OPENMP, "two-openmp", "two OpenMP runtimes are loaded")                                    \
 	F(TWO_RUNTIMES, "two-runtimes", "a runtime library is loaded twice, or with its rival")          \
@@ -81,6 +85,9 @@ struct cs_fact_thread {
 	bool crashed;
 	bool main;
 	bool holds_gil, waits_for_gil; /* false where that is not known */
+	bool deadlocked;  /* one of a ring of threads that wait for one another */
+	bool orphaned;    /* waits for a thread that does not exist */
+	const char *wait; /* in words, for evidence; NULL: not known */
 	uint32_t stack;
 };
 

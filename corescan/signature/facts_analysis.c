@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -38,6 +39,34 @@ static bool is_hang(const struct cs_analysis *a)
 	return c->fault == CS_FAULT_NONE && c->sender_pid >= 0 && c->sender_pid != a->process.pid;
 }
 
+/* One that gives up by itself is not lost. */
+static bool is_orphaned(const struct cs_wait *w)
+{
+	return w && w->owner_gone && !w->timed;
+}
+
+/* What a thread waits for, as evidence; NULL: nothing that proves anything. */
+static const char *wait_text(struct cs_facts_maker *m, const struct cs_wait *w)
+{
+	const char *gone = w && w->owner_gone ? ", which does not exist" : "", *text;
+
+	if (!w || !w->owner)
+		return NULL;
+	if (!strcmp(w->kind, "gil"))
+		text = cs_arena_printf(m->arena, "waits for the GIL, which thread %" PRId32 " has",
+				       w->owner);
+	else if (!strcmp(w->kind, "mutex"))
+		text = cs_arena_printf(m->arena,
+				       "waits for the mutex at 0x%" PRIx64 ", which belongs to thread "
+				       "%" PRId32 "%s",
+				       w->address, w->owner, gone);
+	else
+		text = cs_arena_printf(m->arena, "waits for the end of thread %" PRId32 "%s", w->owner,
+				       gone);
+	m->nomem |= !text;
+	return text;
+}
+
 static void add_threads(struct cs_facts_maker *m, const struct cs_analysis *a)
 {
 	bool hang = is_hang(a);
@@ -59,6 +88,9 @@ static void add_threads(struct cs_facts_maker *m, const struct cs_analysis *a)
 					   .holds_gil = t->python && t->python->holds_gil &&
 							!t->python->waits_for_gil,
 					   .waits_for_gil = t->python && t->python->waits_for_gil,
+					   .deadlocked = t->wait && t->wait->deadlock,
+					   .orphaned = is_orphaned(t->wait),
+					   .wait = wait_text(m, t->wait),
 					   .stack = t->group->id,
 				   });
 	}
@@ -169,6 +201,19 @@ static uint64_t facts_of_python(const struct cs_analysis *a)
 	return facts;
 }
 
+static uint64_t facts_of_waits(const struct cs_analysis *a)
+{
+	uint64_t facts = a->n_threads == 1 ? CS_FACT_BIT(ONLY_THREAD) : 0;
+
+	for (size_t i = 0; i < a->n_threads; i++) {
+		if (a->threads[i].wait && a->threads[i].wait->deadlock)
+			facts |= CS_FACT_BIT(LOCK_CYCLE);
+		if (is_orphaned(a->threads[i].wait))
+			facts |= CS_FACT_BIT(LOCK_OWNER_GONE);
+	}
+	return facts;
+}
+
 static void add_modules(struct cs_facts_maker *m, const struct cs_analysis *a)
 {
 	for (size_t i = 0; i < a->n_modules; i++)
@@ -198,7 +243,7 @@ struct cs_error *cs_facts_of_analysis(const struct cs_analysis *a, struct cs_are
 		ret->facts |= facts_of_fault(c);
 	if (c->sender_pid >= 0 && c->sender_pid != a->process.pid)
 		ret->facts |= CS_FACT_BIT(SENT_FROM_OUTSIDE);
-	ret->facts |= facts_of_python(a);
+	ret->facts |= facts_of_python(a) | facts_of_waits(a);
 	cs_facts_signal(&m, c->signal_name, ret);
 	add_threads(&m, a);
 	add_messages(&m, a);

@@ -164,6 +164,8 @@ static void add_threads(struct reported *r)
 						   .main = t->main || (role && !strcmp(role, "main")),
 						   .holds_gil = t->holds_gil,
 						   .waits_for_gil = t->waits_for_gil,
+						   .deadlocked = t->deadlocked,
+						   .orphaned = t->orphaned,
 						   .stack = cs_facts_stack(&r->maker),
 					   });
 	}

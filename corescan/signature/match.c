@@ -9,7 +9,7 @@
  *
  * How sure a finding may be: an exception that was kept or handled proves less than the one that ended
  * the process; and a process that was only looked at may be waiting rightly, so that stacks alone prove
- * little, and general waits next to nothing.
+ * little, and general waits next to nothing - but where memory proves that a wait cannot end.
  */
 #include "signature/match.h"
 
@@ -22,6 +22,8 @@
 #define IS_PLAIN 2U
 #define GENERAL_PRIORITY 60 /* below: families and fall-backs */
 #define NO_THREAD UINT32_MAX
+/* Of a wait that cannot end: a process that has one of these does not wait rightly. */
+#define PROOFS (CS_FACT_BIT(LOCK_CYCLE) | CS_FACT_BIT(LOCK_OWNER_GONE) | CS_FACT_BIT(ONLY_THREAD))
 
 struct matcher {
 	const struct cs_signature_set *set;
@@ -136,12 +138,22 @@ static bool may_be(const struct matcher *m, const struct cs_thread_test *test,
 		return t->holds_gil;
 	if (!strcmp(test->thread, "gil-waiter"))
 		return t->waits_for_gil;
+	if (!strcmp(test->thread, "deadlocked"))
+		return t->deadlocked;
+	if (!strcmp(test->thread, "orphaned"))
+		return t->orphaned;
 	/* What a report does not say of a thread is not known, so it may be. */
 	if (!t->role && !t->name && !m->facts->threads_known)
 		return true;
 	if (!strcmp(test->thread, "main"))
 		return t->main;
 	return (t->role && !strcmp(t->role, test->thread)) || (t->name && !strcmp(t->name, test->thread));
+}
+
+/* True if the thread must be one of which memory proves that it waits in vain. */
+static bool is_stuck(const struct cs_thread_test *test)
+{
+	return test->thread && (!strcmp(test->thread, "deadlocked") || !strcmp(test->thread, "orphaned"));
 }
 
 static bool shows(struct matcher *m, const struct cs_thread_test *test, const struct cs_fact_thread *t)
@@ -151,8 +163,11 @@ static bool shows(struct matcher *m, const struct cs_thread_test *test, const st
 
 	if (in_order(m, &test->frames, stack->frames, stack->n_frames, t) &&
 	    in_order(m, &test->python, stack->python, stack->n_python, t) &&
-	    (!test->top || top_is(m, test->top, stack, t)))
+	    (!test->top || top_is(m, test->top, stack, t))) {
+		if (t->wait && is_stuck(test))
+			see(m, t->tid, -1, t->wait);
 		return true;
+	}
 	m->evidence.n = before;
 	return false;
 }
@@ -177,7 +192,7 @@ static uint32_t find_thread(struct matcher *m, const struct cs_thread_test *test
 
 static bool tests_thread(const struct cs_thread_test *test)
 {
-	return test->frames.n || test->python.n || test->top;
+	return test->frames.n || test->python.n || test->top || is_stuck(test);
 }
 
 /* Every one of @tests holds for a thread that is not @but; each for itself. */
@@ -351,7 +366,8 @@ static enum cs_confidence confidence_of(const struct matcher *m, const struct cs
 		c--;
 	if (m->handled && m->facts->kind == CS_KIND_HANG)
 		c = CS_CONFIDENCE_POSSIBLE; /* a program that goes on after an error is no rarity */
-	if (m->facts->kind == CS_KIND_HANG && m->facts->threads_known && !m->said && !m->kept) {
+	if (m->facts->kind == CS_KIND_HANG && m->facts->threads_known && !m->said && !m->kept &&
+	    !(a->facts & PROOFS)) {
 		enum cs_confidence most = CS_CONFIDENCE_LIKELY;
 
 		if (s->priority < GENERAL_PRIORITY)
