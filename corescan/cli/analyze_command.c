@@ -5,6 +5,7 @@
  */
 #include "cli/analyze_command.h"
 
+#include "base/limits.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "report/report.h"
@@ -38,13 +39,27 @@ static struct cs_error *report_text(const struct cs_cli *cli,
 			   : cs_report_text(a, &options, output->stream);
 }
 
+/* Core number @i, in its share of what an issue holds. */
+static struct cs_error *report_markdown(const struct cs_cli *cli, const struct cs_output *output,
+					const struct cs_analysis *a, size_t i)
+{
+	const struct cs_markdown_options options = {
+		.threads = cli->threads || cli->all,
+		.core = i,
+		.n_cores = cli->n_operands,
+		.max_bytes = CS_MAX_MARKDOWN / cli->n_operands,
+	};
+
+	return cs_report_markdown(a, &options, output->stream);
+}
+
 /* "==> core.17 <==", as tail(1) has it, before each of several reports for people. */
 static void put_header(const struct cs_cli *cli, const struct cs_output *output, size_t i)
 {
 	const struct cs_text_options options = {.color = output->color};
 	struct cs_text t = {.out = output->stream, .options = &options};
 
-	if (cli->json || cli->n_operands < 2)
+	if (cli->json || cli->markdown || cli->n_operands < 2)
 		return;
 	cs_text_printf(&t, "%s", i ? "\n" : "");
 	cs_text_style(&t, CS_STYLE_HEAD);
@@ -88,6 +103,8 @@ static struct cs_error *analyze_one(const struct cs_cli *cli,
 	}
 	*status = status_of(a);
 	put_header(cli, output, i);
+	if (cli->markdown)
+		return report_markdown(cli, output, a, i);
 	return cli->json ? cs_report_json(a, output->stream)
 			 : report_text(cli, output, a);
 }

@@ -190,6 +190,8 @@ static struct cs_error *set_command(struct cs_cli *cli, const struct option_row 
 static const struct option_row rows[] = {
 	{"json", 'j', NULL, FOR_BOTH | FOR(CS_COMMAND_MATCH), set_flag, FIELD(json),
 	 "print one JSON object a core, each on one line"},
+	{"markdown", 'M', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(markdown),
+	 "print what can be pasted into an issue on GitHub or GitLab"},
 	{"threads", 't', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(threads),
 	 "show every distinct stack, not only the first few"},
 	{"modules", 'm', NULL, FOR(CS_COMMAND_ANALYZE), set_flag, FIELD(modules),
@@ -370,6 +372,21 @@ static struct cs_error *check_signatures(const struct cs_cli *cli)
 			    "test [FILE]");
 }
 
+/* What is for an issue is nothing else at the same time. */
+static struct cs_error *check_form(const struct cs_cli *cli)
+{
+	if (cli->markdown && (cli->json || cli->python))
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "--markdown and --%s are two forms of report: give one of them",
+				    cli->json ? "json" : "python");
+	if (cli->markdown && cli->n_operands > CS_MAX_MARKDOWN_CORES)
+		return cs_error_new(CS_ERR_ARGUMENT,
+				    "--markdown has room for %lu cores, and these are %zu: an issue holds no "
+				    "more; name those that matter",
+				    CS_MAX_MARKDOWN_CORES, cli->n_operands);
+	return NULL;
+}
+
 static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 {
 	for (size_t i = 0; i < CS_COUNT(rows); i++) {
@@ -394,6 +411,7 @@ static struct cs_error *check(const struct cs_cli *cli, const bool *given)
 		return cs_error_new(CS_ERR_ARGUMENT,
 				    "no core file given: corescan CORE (no core at all? "
 				    "try corescan doctor)");
+	CS_TRY(check_form(cli));
 	return check_stdin(cli);
 }
 

@@ -35,7 +35,7 @@ enum cs_exit {
 
 struct cs_cli {
 	enum cs_command command;
-	bool json, threads, modules, all, python, quiet;
+	bool json, markdown, threads, modules, all, python, quiet;
 	enum cs_when color;
 	const char *output; /* --output; NULL: standard output */
 	const char *records; /* --records; NULL: not given */

@@ -29,6 +29,21 @@ CS_MUST_CHECK struct cs_error *cs_report_python(const struct cs_analysis *a,
 						const struct cs_text_options *options,
 						FILE *out);
 
+struct cs_markdown_options {
+	bool threads;     /* --threads: as many stacks as have room */
+	size_t core;      /* number of this core among those that are reported, from 0 */
+	size_t n_cores;   /* more than one: a heading says which core it is */
+	size_t max_bytes; /* of this report; 0, or more: CS_MAX_MARKDOWN */
+};
+
+/**
+ * For an issue tracker: CommonMark with what GitHub and GitLab share, never longer than they take. Texts of
+ * the target are set as code or in blocks of it, and home folders become "~". Errors: OS, NOMEM.
+ */
+CS_MUST_CHECK struct cs_error *cs_report_markdown(const struct cs_analysis *a,
+						  const struct cs_markdown_options *options,
+						  FILE *out);
+
 /** One JSON object on one line (docs/corescan-report.schema.json). Errors: OS, NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out);
 
@@ -47,5 +62,6 @@ const char *cs_frame_kind_name(enum cs_frame_kind kind);
 const char *cs_fault_class_name(enum cs_fault_class fault);
 const char *cs_layout_source_name(enum cs_layout_source source);
 const char *cs_confidence_name(enum cs_confidence confidence);
+const char *cs_print_part_name(enum cs_print_part part);
 
 #endif

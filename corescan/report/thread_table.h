@@ -42,7 +42,8 @@ void cs_thread_table_deinit(struct cs_thread_table *table);
 const char *cs_thread_shown_name(const struct cs_thread *thread);
 
 /**
- * Who @m are, on the line that is open: `Thread 12 "MainThread", holds the GIL`, `9 threads "pool" (...): 1, 2`.
+ * Who @m are, on the line that is open: `Thread 12 "MainThread", holds the GIL` or
+ * `9 threads "pool" (...): 1, 2`.
  */
 void cs_text_threads_title(struct cs_text *t, const struct cs_analysis *a,
 			   const struct cs_thread_members *m);
