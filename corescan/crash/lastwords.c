@@ -117,6 +117,8 @@ static const struct way ways[] = {
 	{"google::RawLog", "a failed CHECK or LOG(FATAL) of glog"},
 	{"c10::MessageLogger", "a failed CHECK or LOG(FATAL) of c10"},
 	{"absl::", "a failed CHECK or LOG(FATAL) of Abseil"},
+	{"tsl::internal::LogMessage", "a failed CHECK or LOG(FATAL) of TensorFlow or XLA"},
+	{"tensorflow::internal::LogMessage", "a failed CHECK or LOG(FATAL) of TensorFlow or XLA"},
 	{"gpr_assertion_failed", "a failed assertion of gRPC"},
 	{"__kmp_abort", "the OpenMP runtime"},
 	{"__kmp_fatal", "the OpenMP runtime"},

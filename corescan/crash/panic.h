@@ -18,6 +18,7 @@
 #define CS_SOURCE_GLOG "glog"
 #define CS_SOURCE_ABSL "absl log"
 #define CS_SOURCE_C10 "c10 log"
+#define CS_SOURCE_TSL "TensorFlow log"
 
 /**
  * Adds to Py_FatalError()'s message what it prints after it since CPython 3.8: the state of the runtime.

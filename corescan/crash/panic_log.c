@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Fatal log messages of glog, Abseil and c10. Each has put its message together, with the line's head in front,
- * in a buffer that is still there: on the stack, or where the stack points to. Knows the heads:
+ * Fatal log messages of glog, Abseil, c10 and TensorFlow. Each has put its message together in a buffer that is
+ * still there: on the stack, or where the stack points to. Knows the heads that begin them:
  *
  *	F20260131 12:34:56.789012 4711 store.cc:12] glog: src/logging.cc; without the year before 0.6, Abseil
  *	F0131 12:34:56.789012 4711 store.cc:12]     (absl/log/internal/log_format.cc) always
  *	[store.cc : 12] RAW:                        absl/base/internal/raw_logging.cc
  *	[F131 12:34:56.789012345 store.cpp:12]      pytorch: c10/util/Logging.cpp, MessageLogger; before 2.0
  *	[F store.cpp:12]
+ *
+ * TensorFlow's message has no head, but its object has what the head is made of (tensorflow, xla:
+ * tsl/platform/default/logging.h, LogMessage: std::basic_ostringstream, fname_, line_, severity_).
  */
 #include "crash/panic_internal.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define MAX_HEAD 320  /* bytes of a head, most of which are the file's name */
 #define MAX_LEAD 8    /* bytes in front of it in a buffer */
 #define MAX_NAMELESS 2 /* frames from abort() on that can be a stripped reporter's */
 
-enum family { NONE, GLOG, ABSL, RAW, C10 };
+enum family { NONE, GLOG, ABSL, RAW, C10, TSL };
 
 struct head {
 	enum family family;
@@ -124,6 +128,12 @@ static bool is_c10(const char *function)
 	return !strncmp(function, "c10::MessageLogger", 18);
 }
 
+static bool is_tsl(const char *function)
+{
+	return !strncmp(function, "tsl::internal::LogMessage", 25) ||
+	       !strncmp(function, "tensorflow::internal::LogMessage", 32);
+}
+
 /** Who reports, by the names on the stack, and the frame after theirs; NONE: no frame has such a name. */
 static enum family reporter(const struct cs_panic *p, size_t *ret_end)
 {
@@ -134,6 +144,7 @@ static enum family reporter(const struct cs_panic *p, size_t *ret_end)
 		enum family now = cs_panic_any(f, is_glog)   ? GLOG
 				  : cs_panic_any(f, is_absl) ? ABSL
 				  : cs_panic_any(f, is_c10)  ? C10
+				  : cs_panic_any(f, is_tsl)  ? TSL
 							     : NONE;
 
 		if (now == NONE)
@@ -162,6 +173,8 @@ static bool fits(const struct search *s, const struct head *head, uint64_t at)
 		return head->family == ABSL || head->family == RAW;
 	case C10:
 		return head->family == C10;
+	case TSL:
+		return false;
 	default: /* nobody has a name: the message must be this very thread's */
 		if (is_glog_head)
 			return head->tid == s->panic->in->tid;
@@ -169,8 +182,24 @@ static bool fits(const struct search *s, const struct head *head, uint64_t at)
 	}
 }
 
-/** Take the message at @at, of which @bytes (NUL-terminated) are the beginning. */
-static bool take(const struct search *s, const char *bytes, uint64_t at, struct cs_crash *ret)
+/**
+ * Bytes from @begin on that a stream has written, if word @i is one of the pointers that its buffer has to its
+ * beginning: libstdc++'s std::streambuf has {begin, at, end} of what is read and the same of what is written.
+ * 0: it is not.
+ */
+static uint64_t written(const struct cs_panic *p, size_t i)
+{
+	uint64_t begin = p->words[i], n = 0;
+
+	for (size_t k = i + 1; k < p->n_words && k < i + 6; k++)
+		if (p->words[k - 1] == begin && p->words[k] - begin <= CS_MAX_PANIC_TEXT)
+			n = p->words[k] - begin;
+	return n;
+}
+
+/** Take the message at @at, of which @bytes (NUL-terminated) are the beginning; it ends with a NUL unless @len is
+ * known. */
+static bool take(const struct search *s, const char *bytes, uint64_t at, uint64_t len, struct cs_crash *ret)
 {
 	static const char *const sources[] = {
 		[GLOG] = CS_SOURCE_GLOG, [ABSL] = CS_SOURCE_ABSL,
@@ -180,7 +209,7 @@ static bool take(const struct search *s, const char *bytes, uint64_t at, struct 
 
 	if (!parse_head(bytes, &head) || !fits(s, &head, at))
 		return false;
-	text = cs_panic_text(s->panic, at);
+	text = len ? cs_panic_text_of(s->panic, at, len) : cs_panic_text(s->panic, at);
 	if (!text)
 		return false;
 	ret->message = text;
@@ -203,7 +232,7 @@ static bool from_stack(const struct search *s, size_t i, struct cs_crash *ret)
 			continue;
 		memcpy(head, bytes + k, n);
 		head[n] = 0;
-		if (take(s, head, p->low + i * 8 + k, ret))
+		if (take(s, head, p->low + i * 8 + k, 0, ret))
 			return true;
 	}
 	return false;
@@ -218,16 +247,46 @@ static bool from_pointer(const struct search *s, size_t i, struct cs_crash *ret)
 	const struct cs_region *region;
 	char bytes[MAX_LEAD + MAX_HEAD];
 	size_t n;
+	uint64_t len;
 
 	region = at >= 4096 && at - p->low >= p->n_words * 8 ? cs_mem_region(mem, at) : NULL;
 	if (!region || !(region->prot & CS_PROT_WRITE))
 		return false;
 	n = cs_mem_read_some(mem, at, bytes, sizeof(bytes) - 1);
 	bytes[n] = 0;
+	len = written(p, i);
 	for (size_t k = 0; k < MAX_LEAD && k < n; k++)
-		if ((bytes[k] == 'F' || bytes[k] == '[') && take(s, bytes + k, at + k, ret))
+		if ((bytes[k] == 'F' || bytes[k] == '[') &&
+		    take(s, bytes + k, at + k, len > k ? len - k : 0, ret))
 			return true;
 	return false;
+}
+
+/** What a TensorFlow message's object has, in words; libstdc++ lays out the stream. */
+enum { TSL_OUT = 5, TSL_OUT_AT, TSL_OUT_END, TSL_STRING = 10, TSL_FILE = 14, TSL_LINE, TSL_WORDS };
+
+#define TSL_FATAL 3
+
+/** The object of a fatal TensorFlow message begins at word @i. */
+static bool from_stream(const struct search *s, size_t i, struct cs_crash *ret)
+{
+	const struct cs_panic *p = s->panic;
+	const uint64_t *w = p->words + i;
+	const char *file, *text;
+	uint32_t line;
+
+	if (p->n_words - i < TSL_WORDS || w[TSL_LINE] >> 32 != TSL_FATAL || w[TSL_OUT] != w[TSL_STRING] ||
+	    w[TSL_OUT] < 4096 || w[TSL_OUT_AT] - w[TSL_OUT] > CS_MAX_PANIC_TEXT ||
+	    w[TSL_OUT_AT] > w[TSL_OUT_END])
+		return false;
+	line = (uint32_t)w[TSL_LINE];
+	file = cs_panic_text(p, w[TSL_FILE]);
+	text = cs_panic_text_of(p, w[TSL_OUT], w[TSL_OUT_AT] - w[TSL_OUT]);
+	if (!file || strpbrk(file, " \n\t") || !line || line > 9999999 || !text)
+		return false;
+	ret->message = cs_arena_printf(p->in->scene->arena, "F %s:%" PRIu32 "] %s", file, line, text);
+	ret->message_source = ret->message ? CS_SOURCE_TSL : NULL;
+	return ret->message != NULL;
 }
 
 bool cs_panic_log(const struct cs_panic *p, struct cs_crash *ret)
@@ -241,7 +300,8 @@ bool cs_panic_log(const struct cs_panic *p, struct cs_crash *ret)
 	end = cs_panic_word(p, p->frames[last].high);
 	s.near_end = p->frames[CS_MIN(p->first + MAX_NAMELESS, p->n) - 1].high;
 	for (size_t i = cs_panic_word(p, p->frames[p->first].low); i < end; i++)
-		if (from_stack(&s, i, ret) || from_pointer(&s, i, ret))
+		if (s.by == TSL ? from_stream(&s, i, ret)
+				: from_stack(&s, i, ret) || from_pointer(&s, i, ret))
 			return true;
 	return false;
 }
