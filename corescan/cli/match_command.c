@@ -12,7 +12,9 @@
 #include "cli/output.h"
 #include "cli/records.h"
 #include "report/json_findings.h"
+#include "report/json_fingerprint.h"
 #include "report/matched.h"
+#include "signature/fingerprint.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +23,8 @@ struct matching {
 	const struct cs_cli *cli;
 	const struct cs_output *output;
 	const struct cs_signature_set *set;
-	struct cs_scanner *scanner; /* owned */
+	struct cs_scanner *scanner;       /* owned */
+	struct cs_fingerprinter *printer; /* owned */
 	const char *path;
 	size_t n_reports, n_before; /* in all texts; before this one */
 	enum cs_exit status;
@@ -30,6 +33,7 @@ struct matching {
 static void matching_deinit(struct matching *m)
 {
 	cs_scanner_destroy(m->scanner);
+	cs_fingerprinter_destroy(m->printer);
 }
 
 static void note_status(struct matching *m, enum cs_exit status)
@@ -52,6 +56,7 @@ static struct cs_error *print_record(void *arg, const struct cs_record *record)
 			    json_sprintf("line %zu: %s", record->line, cs_error_message(record->error)));
 	}
 	cs_json_set(&j, o, "findings", cs_json_findings(&j, record->findings.v, record->findings.n));
+	cs_json_set(&j, o, "fingerprint", cs_json_fingerprint(&j, &record->fingerprint));
 	if (record->findings.dropped)
 		cs_json_set_size(&j, o, "findings_dropped", record->findings.dropped);
 	if (record->findings.limits_hit) {
@@ -94,6 +99,8 @@ static struct cs_error *match_paste(void *arg, const struct cs_paste *paste)
 		return &cs_nomem;
 	CS_TRY(cs_facts_of_paste(paste, arena, &facts));
 	CS_TRY(cs_match(m->set, m->scanner, &facts, arena, &findings));
+	CS_TRY(cs_fingerprint_make(m->printer, &cs_signatures_builtin, m->scanner, &facts, arena,
+				   &matched.fingerprint));
 	matched.findings = findings.v;
 	matched.n_findings = findings.n;
 	matched.limits_hit = findings.limits_hit;
@@ -145,6 +152,7 @@ static struct cs_error *match_all(const struct cs_cli *cli, struct cs_output *ou
 	CS_TRY(cs_signatures_choose(cli->analysis.signatures, arena, &set));
 	m.set = &set;
 	CS_TRY(cs_scanner_create(&set, &m.scanner));
+	CS_TRY(cs_fingerprinter_create(&cs_signatures_builtin.print, &m.printer));
 	if (cli->records)
 		err = cs_records_match(cli->records, &set, print_record, &m);
 	for (size_t i = 0; !err && i < cli->n_operands; i++)

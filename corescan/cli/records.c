@@ -6,6 +6,7 @@
 #include "cli/records.h"
 
 #include "base/limits.h"
+#include "signature/fingerprint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,9 +69,29 @@ static bool is_blank(const struct lines *l)
 	return true;
 }
 
-static struct cs_error *match_line(const struct lines *l, const struct cs_signature_set *set,
-				   struct cs_scanner *scanner, struct cs_record *record, cs_record_fn *fn,
-				   void *arg)
+/** What every record is looked at with. */
+struct tools {
+	const struct cs_signature_set *set;
+	struct cs_scanner *scanner;       /* owned */
+	struct cs_fingerprinter *printer; /* owned */
+};
+
+static void tools_deinit(struct tools *t)
+{
+	cs_scanner_destroy(t->scanner);
+	cs_fingerprinter_destroy(t->printer);
+}
+
+static struct cs_error *look_at(const struct tools *t, const struct cs_facts *facts,
+				struct cs_arena *arena, struct cs_record *record)
+{
+	CS_TRY(cs_match(t->set, t->scanner, facts, arena, &record->findings));
+	return cs_fingerprint_make(t->printer, &cs_signatures_builtin, t->scanner, facts, arena,
+				   &record->fingerprint);
+}
+
+static struct cs_error *match_line(const struct lines *l, const struct tools *tools,
+				   struct cs_record *record, cs_record_fn *fn, void *arg)
 {
 	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_ARENA);
 	CS_CLEANUP(cs_error_destroyp) struct cs_error *wrong = NULL;
@@ -85,7 +106,7 @@ static struct cs_error *match_line(const struct lines *l, const struct cs_signat
 	if (wrong && cs_error_code(wrong) == CS_ERR_NOMEM)
 		return CS_TAKE(wrong);
 	if (!wrong)
-		CS_TRY(cs_match(set, scanner, &facts, arena, &record->findings));
+		CS_TRY(look_at(tools, &facts, arena, record));
 	record->error = wrong;
 	return fn(arg, record);
 }
@@ -93,12 +114,13 @@ static struct cs_error *match_line(const struct lines *l, const struct cs_signat
 struct cs_error *cs_records_match(const char *path, const struct cs_signature_set *set, cs_record_fn *fn,
 				  void *arg)
 {
-	CS_CLEANUP(cs_scanner_destroyp) struct cs_scanner *scanner = NULL;
+	CS_CLEANUP(tools_deinit) struct tools tools = {.set = set};
 	CS_CLEANUP(lines_deinit) struct lines l = {0};
 	size_t number = 0;
 	bool more;
 
-	CS_TRY(cs_scanner_create(set, &scanner));
+	CS_TRY(cs_scanner_create(set, &tools.scanner));
+	CS_TRY(cs_fingerprinter_create(&cs_signatures_builtin.print, &tools.printer));
 	l.in = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!l.in)
 		return cs_error_os(errno, "%s", path);
@@ -112,7 +134,7 @@ struct cs_error *cs_records_match(const char *path, const struct cs_signature_se
 			continue;
 		record.text = l.bytes;
 		record.len = l.len;
-		CS_TRY(match_line(&l, set, scanner, &record, fn, arg));
+		CS_TRY(match_line(&l, &tools, &record, fn, arg));
 	}
 }
 

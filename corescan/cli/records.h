@@ -14,6 +14,7 @@ struct cs_record {
 	const char *source;           /* NULL: it does not say */
 	const struct cs_error *error; /* why it could not be read; NULL: it was */
 	struct cs_findings findings;
+	struct cs_fingerprint fingerprint; /* `algorithm` is 0 if it could not be read */
 };
 
 /** An error ends the reading. */

@@ -7,6 +7,7 @@
 #define CS_PYTHON_STATE_H
 
 #include "python/frames.h"
+#include "python/plumbing.h"
 
 #define CS_PY_NO_THREAD SIZE_MAX
 
@@ -97,10 +98,6 @@ CS_MUST_CHECK struct cs_error *cs_py_locals_read(const struct cs_py *py,
 
 /* ---- native frames that only carry Python calls (plumbing.c) ---- */
 
-/** True if @function (of the interpreter, without parameters) is plumbing: _PyEval_Vector, ... */
-bool cs_py_is_plumbing(const char *function);
-/** True if @function is the evaluation loop, under any of its names. */
-bool cs_py_is_eval_loop(const char *function);
 /**
  * The Python name of a Cython function's C name ("__pyx_pw_5model_7Encoder_3forward" is
  * "model.Encoder.forward"), in the arena; NULL: it is none.

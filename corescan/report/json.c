@@ -8,6 +8,7 @@
 
 #include "report/json_build.h"
 #include "report/json_findings.h"
+#include "report/json_fingerprint.h"
 #include "report/json_python.h"
 #include "report/json_stack.h"
 
@@ -251,6 +252,7 @@ struct cs_error *cs_report_json(const struct cs_analysis *a, FILE *out)
 	cs_json_exceptions(&j, a);
 	cs_json_python(&j, a);
 	cs_json_member(&j, "findings", cs_json_findings(&j, a->findings, a->n_findings));
+	cs_json_member(&j, "fingerprint", cs_json_fingerprint(&j, &a->fingerprint));
 	write_diagnostics(&j, a);
 	cs_json_member(&j, "timing", timing_json(&j, a));
 	cs_json_member(&j, "diagnostics_dropped",

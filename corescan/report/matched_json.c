@@ -4,6 +4,7 @@
  * text cannot tell (addresses, trust, build ids) is absent.
  */
 #include "report/json_findings.h"
+#include "report/json_fingerprint.h"
 #include "report/matched.h"
 
 #include <string.h>
@@ -138,6 +139,7 @@ struct cs_error *cs_report_matched_json(const struct cs_matched *m, FILE *out)
 	put_threads(&j, m->paste);
 	cs_json_member(&j, "messages", messages_json(&j, m->paste));
 	cs_json_member(&j, "findings", cs_json_findings(&j, m->findings, m->n_findings));
+	cs_json_member(&j, "fingerprint", cs_json_fingerprint(&j, &m->fingerprint));
 	if (m->paste->dropped)
 		cs_json_member(&j, "dropped", json_integer((json_int_t)m->paste->dropped));
 	if (m->limits_hit)

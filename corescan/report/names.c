@@ -124,3 +124,14 @@ const char *cs_confidence_name(enum cs_confidence confidence)
 
 	return CS_WORD(words, confidence);
 }
+
+const char *cs_print_part_name(enum cs_print_part part)
+{
+	static const char *const words[] = {
+		[CS_PRINT_COUNTED] = "counted", [CS_PRINT_PREFIX] = "prefix",
+		[CS_PRINT_LONG] = "long",       [CS_PRINT_IRRELEVANT] = "irrelevant",
+		[CS_PRINT_CUT] = "cut",
+	};
+
+	return CS_WORD(words, part);
+}

@@ -6,6 +6,7 @@
 #include "signature/match.h"
 
 #include "base/diag.h"
+#include "signature/fingerprint.h"
 
 #include <string.h>
 
@@ -157,6 +158,7 @@ struct cs_error *cs_signatures_match(const char *dir, struct cs_arena *arena, st
 				     struct cs_analysis *ret)
 {
 	CS_CLEANUP(cs_scanner_destroyp) struct cs_scanner *scanner = NULL;
+	CS_CLEANUP(cs_fingerprinter_destroyp) struct cs_fingerprinter *printer = NULL;
 	struct cs_signature_set set;
 	struct cs_findings findings;
 	struct cs_facts facts;
@@ -174,5 +176,8 @@ struct cs_error *cs_signatures_match(const char *dir, struct cs_arena *arena, st
 	ret->findings = findings.v;
 	ret->n_findings = findings.n;
 	ret->n_signatures = set.n_signatures;
+	CS_TRY(cs_fingerprinter_create(&cs_signatures_builtin.print, &printer));
+	CS_TRY(cs_fingerprint_make(printer, &cs_signatures_builtin, scanner, &facts, arena,
+				   &ret->fingerprint));
 	return NULL;
 }

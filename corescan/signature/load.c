@@ -51,13 +51,14 @@ static void reader_deinit(struct cs_reader *r)
 	free(r->reporters.v);
 	free(r->plain.v);
 	free(r->decoys.v);
+	free(r->print_patterns.v);
 }
 
 /* Numbers of patterns go on where those of @base end, so that nothing of it need be changed. */
 static struct cs_error *reader_init(struct cs_reader *r, const struct cs_signature_set *base,
 				    struct cs_arena *arena, struct cs_complaints *complaints)
 {
-	*r = (struct cs_reader){.arena = arena, .complaints = complaints};
+	*r = (struct cs_reader){.arena = arena, .complaints = complaints, .adds = base != NULL};
 	if (!base || !base->n_patterns) {
 		struct cs_pattern none = {.text = ""};
 
@@ -89,6 +90,8 @@ static struct cs_error *read_file(struct cs_reader *r, const char *name, const v
 			cs_read_reporters(r, node);
 		else if (!strcmp(r->stem, "decoys"))
 			cs_read_decoy(r, node);
+		else if (!strcmp(r->stem, "fingerprint"))
+			cs_read_fingerprint(r, node);
 		else
 			cs_read_signature(r, node);
 	}
@@ -161,6 +164,14 @@ static struct cs_error *finish(struct cs_reader *r, const struct cs_signature_se
 	ret->plain.n = (uint32_t)r->plain.n;
 	ret->decoys = keep(r->arena, r->decoys.v, r->decoys.n, sizeof(*r->decoys.v));
 	ret->n_decoys = (uint32_t)r->decoys.n;
+	if (base) {
+		ret->print = base->print;
+	} else {
+		ret->print = r->print;
+		ret->print.patterns = keep(r->arena, r->print_patterns.v, r->print_patterns.n,
+					   sizeof(*r->print_patterns.v));
+		ret->print.n_patterns = (uint32_t)r->print_patterns.n;
+	}
 	if (!ret->signatures || !ret->patterns || !ret->reporters.v || !ret->plain.v || !ret->decoys)
 		return &cs_nomem;
 	return NULL;

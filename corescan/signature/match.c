@@ -469,6 +469,27 @@ static bool is_idle(struct matcher *m, const struct cs_fact_stack *stack)
 	return false;
 }
 
+struct cs_error *cs_match_idle(const struct cs_signature_set *set, struct cs_scanner *scanner,
+			       const struct cs_facts *facts, bool *ret)
+{
+	CS_CLEANUP(matcher_deinit)
+	struct matcher m = {.set = set, .scanner = scanner, .facts = facts};
+
+	m.flags = calloc((size_t)facts->n_texts + 1, sizeof(*m.flags));
+	if (!m.flags)
+		return &cs_nomem;
+	flag_texts(&m, &set->reporters, IS_REPORTER);
+	flag_texts(&m, &set->plain, IS_PLAIN);
+	for (uint32_t i = 0; i < facts->n_stacks; i++) {
+		struct cs_fact_stack stack = facts->stacks[i];
+
+		if (stack.n_frames)
+			stack.n_python = 0;
+		ret[i] = is_idle(&m, &stack);
+	}
+	return cs_scan_nomem(scanner) ? &cs_nomem : NULL;
+}
+
 static struct cs_error *prepare(struct matcher *m)
 {
 	const struct cs_facts *f = m->facts;

@@ -27,11 +27,25 @@ CS_MUST_CHECK struct cs_error *cs_match(const struct cs_signature_set *set, stru
 
 /**
  * The findings of an analysis, from the built-in signatures and those of folder @dir (NULL: none).
- * What is wrong with the folder's files becomes diagnostics. Fills ret->findings. Errors: NOMEM.
+ * What is wrong with the folder's files becomes diagnostics. Fills ret->findings and ret->fingerprint.
+ * Errors: NOMEM.
  */
 struct cs_diags;
 CS_MUST_CHECK struct cs_error *cs_signatures_match(const char *dir, struct cs_arena *arena,
 						   struct cs_diags *diags, struct cs_analysis *ret);
+
+/**
+ * Which stacks are those of idle threads, by their native frames alone where they have any: so the answer is
+ * the same for the text of a debugger, which has no others.
+ *
+ * @scanner with @facts loaded, as cs_match() leaves it; of @set or of a set made by adding to it
+ * @ret     one for each stack
+ *
+ * Errors: NOMEM.
+ */
+CS_MUST_CHECK struct cs_error *cs_match_idle(const struct cs_signature_set *set,
+					     struct cs_scanner *scanner, const struct cs_facts *facts,
+					     bool *ret);
 
 /* ---- between match.c and finding.c ---- */
 

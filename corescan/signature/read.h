@@ -5,6 +5,8 @@
 
 #include "signature/yaml.h"
 
+CS_VEC_TYPE(cs_pattern_list, struct cs_pattern);
+
 /** What is being read, and where complaints go. Vectors are owned by the caller: see load.c. */
 struct cs_reader {
 	struct cs_arena *arena;
@@ -13,19 +15,23 @@ struct cs_reader {
 	const char *stem;    /* its name without folder and ".yaml" */
 	const char *subject; /* id of the signature being read; NULL: none */
 	bool any_order;      /* keys may stand in any */
+	bool adds;           /* to a set that there is, which has its lists for fingerprints */
 	bool nomem;
-	CS_VEC(struct cs_pattern) patterns; /* [0] is not used */
+	struct cs_pattern_list patterns; /* [0] is not used */
 	CS_VEC(struct cs_signature) signatures;
 	CS_VEC(uint32_t) reporters;
 	CS_VEC(uint32_t) plain;
 	CS_VEC(struct cs_decoy) decoys;
+	struct cs_pattern_list print_patterns; /* [0] is not used */
+	struct cs_print_lists print;              /* without its patterns */
 };
 
 /** One document of a file of signatures. */
 void cs_read_signature(struct cs_reader *r, const struct cs_yaml *node);
-/** The documents of reporters.yaml and decoys.yaml. */
+/** The documents of reporters.yaml, decoys.yaml and fingerprint.yaml. */
 void cs_read_reporters(struct cs_reader *r, const struct cs_yaml *node);
 void cs_read_decoy(struct cs_reader *r, const struct cs_yaml *node);
+void cs_read_fingerprint(struct cs_reader *r, const struct cs_yaml *node);
 
 /* ---- shared by the readers of parts ---- */
 

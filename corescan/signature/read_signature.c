@@ -197,3 +197,62 @@ void cs_read_decoy(struct cs_reader *r, const struct cs_yaml *node)
 	    !cs_ok(CS_PUSH(&r->decoys, decoy, CS_MAX_PATTERNS, "decoys")))
 		r->nomem = true;
 }
+
+static void read_algorithm(struct cs_reader *r, const struct cs_yaml *node, void *ret)
+{
+	char *end = NULL;
+	long value = node->kind == CS_YAML_TEXT ? strtol(node->text, &end, 10) : 0;
+
+	if (!end || *end || value < 1 || value > 9999)
+		cs_read_complain(r, node, "must be a number from 1; one more whenever a fingerprint changes");
+	else
+		*(uint32_t *)ret = (uint32_t)value;
+}
+
+#define PRINT(member) offsetof(struct cs_print_lists, member)
+static const struct cs_key print_keys[] = {
+	{"algorithm", read_algorithm, PRINT(algorithm), true},
+	{"sentinel", cs_read_patterns, PRINT(sentinel), true},
+	{"irrelevant", cs_read_patterns, PRINT(irrelevant), true},
+	{"prefix", cs_read_patterns, PRINT(prefix), true},
+	{"silent_messages", cs_read_patterns, PRINT(silent), true},
+};
+
+/* One name must not be asked of two lists, and no pattern of every name. */
+static void check_lists(struct cs_reader *r, const struct cs_yaml *node)
+{
+	for (const struct cs_yaml *list = node->first; list; list = list->next) {
+		for (const struct cs_yaml *item = list->first; item; item = item->next) {
+			const struct cs_yaml *other = list;
+			bool same = false;
+
+			for (const struct cs_yaml *k = item->next; k && !same; k = k->next)
+				same = item->text && k->text && !strcmp(k->text, item->text);
+			while (!same && (other = other->next))
+				for (const struct cs_yaml *k = other->first; k && !same; k = k->next)
+					same = item->text && k->text && !strcmp(k->text, item->text);
+			if (same)
+				cs_read_complain(r, item, "'%s' occurs twice; keep one", item->text);
+		}
+	}
+}
+
+void cs_read_fingerprint(struct cs_reader *r, const struct cs_yaml *node)
+{
+	struct cs_pattern_list own = r->patterns;
+	struct cs_pattern none = {.text = ""};
+
+	if (r->adds && !r->complaints->strict) {
+		cs_read_complain(r, node,
+				 "fingerprints are to be compared with those of others, so their lists are "
+				 "built in; remove this file");
+		return;
+	}
+	r->patterns = r->print_patterns;
+	if (!r->patterns.n)
+		r->nomem |= !cs_ok(CS_PUSH(&r->patterns, none, CS_MAX_PATTERNS, "patterns"));
+	if (cs_read_map(r, node, print_keys, CS_COUNT(print_keys), &r->print))
+		check_lists(r, node);
+	r->print_patterns = r->patterns;
+	r->patterns = own;
+}

@@ -286,6 +286,17 @@ bool cs_scan_text(struct cs_scanner *s, uint32_t pattern, uint32_t text)
 	return false;
 }
 
+uint32_t cs_scan_next(struct cs_scanner *s, uint32_t text, size_t *at)
+{
+	while (s->first[text] + *at < s->first[text + 1]) {
+		uint32_t pattern = s->candidates.v[s->first[text] + (*at)++].pattern;
+
+		if (cs_scan_text(s, pattern, text))
+			return pattern;
+	}
+	return 0;
+}
+
 void cs_scan_where(struct cs_scanner *s, uint32_t pattern, uint32_t text, size_t *ret_start,
 		   size_t *ret_end)
 {

@@ -26,6 +26,9 @@ bool cs_scan_may(const struct cs_scanner *s, uint32_t pattern, enum cs_text_kind
 /** True if @pattern is found in text number @text. Remembers the answer. */
 bool cs_scan_text(struct cs_scanner *s, uint32_t pattern, uint32_t text);
 
+/** The next pattern that is found in text number @text, 0: no more; *@at is 0 before the first. */
+uint32_t cs_scan_next(struct cs_scanner *s, uint32_t text, size_t *at);
+
 /** Where in the text the pattern is found, in bytes; call it only after cs_scan_text() was true. */
 void cs_scan_where(struct cs_scanner *s, uint32_t pattern, uint32_t text, size_t *ret_start,
 		   size_t *ret_end);

@@ -120,6 +120,20 @@ struct cs_decoy {
 	struct cs_patterns only_python;
 };
 
+/**
+ * What the names of frames are to a fingerprint (fingerprint.yaml). The patterns are apart from those of
+ * signatures, for they are searched in names in another form (print.h).
+ */
+struct cs_print_lists {
+	uint32_t algorithm;                /* 0: there are no lists */
+	const struct cs_pattern *patterns; /* [0] is not used */
+	uint32_t n_patterns;
+	struct cs_patterns sentinel;   /* they and all within ran because of the crash */
+	struct cs_patterns irrelevant; /* say nothing, wherever they stand */
+	struct cs_patterns prefix;     /* say too little to end with */
+	struct cs_patterns silent;     /* messages that say nothing */
+};
+
 struct cs_signature_set {
 	const struct cs_pattern *patterns; /* [0] is not used */
 	uint32_t n_patterns;
@@ -129,6 +143,7 @@ struct cs_signature_set {
 	struct cs_patterns plain;     /* frames that every thread may have: no thread's `top` */
 	const struct cs_decoy *decoys;
 	uint32_t n_decoys;
+	struct cs_print_lists print;
 };
 
 /** The set that is compiled into the program. */
@@ -143,8 +158,8 @@ struct cs_complaints {
 };
 
 /**
- * Read the signature files of folder @dir (*.yaml, by name; reporters.yaml and decoys.yaml have
- * their own form) and add them to @base. A signature whose id is in @base already replaces it.
+ * Read the signature files of folder @dir (*.yaml, by name; reporters.yaml, decoys.yaml and
+ * fingerprint.yaml have their own form) and add them to @base, whose fingerprint stays. A signature whose id is in @base already replaces it.
  *
  * @base  what to add to; may be NULL
  * @arena receives everything; @base is pointed into

@@ -284,22 +284,34 @@ static void put_signatures(const struct cs_signature_set *set)
 	free(lists);
 }
 
-static void put_patterns(const struct cs_signature_set *set)
+static void put_patterns(const char *name, const struct cs_pattern *patterns, uint32_t n)
 {
-	unsigned *lists = calloc((size_t)set->n_patterns + 1, sizeof(*lists));
+	unsigned *lists = calloc((size_t)n + 1, sizeof(*lists));
 
-	for (uint32_t i = 0; lists && i < set->n_patterns; i++)
-		lists[i] = list_texts(set->patterns[i].literals, set->patterns[i].n_literals);
-	fputs("static const struct cs_pattern patterns[] = {\n", out);
-	for (uint32_t i = 0; lists && i < set->n_patterns; i++) {
+	for (uint32_t i = 0; lists && i < n; i++)
+		lists[i] = list_texts(patterns[i].literals, patterns[i].n_literals);
+	fprintf(out, "static const struct cs_pattern %s[] = {\n", name);
+	for (uint32_t i = 0; lists && i < n; i++) {
 		fputs("\t{.text = ", out);
-		put_text(set->patterns[i].text);
+		put_text(patterns[i].text);
 		fputs(", ", out);
-		put_array("literals", "n_literals", lists[i], set->patterns[i].n_literals);
+		put_array("literals", "n_literals", lists[i], patterns[i].n_literals);
 		fputs("},\n", out);
 	}
-	fputs("};\n", out);
+	fputs("\t{.text = 0},\n};\n", out);
 	free(lists);
+}
+
+/* The member of the set with the lists for fingerprints. */
+static void put_print(const struct cs_print_lists *print, const unsigned *lists)
+{
+	fprintf(out, "\n\t.print = {.algorithm = %" PRIu32 ", ", print->algorithm);
+	fprintf(out, ".patterns = print_patterns, .n_patterns = %" PRIu32 ",\n\t\t", print->n_patterns);
+	put_list("sentinel", lists[0], print->sentinel.n);
+	put_list("irrelevant", lists[1], print->irrelevant.n);
+	put_list("prefix", lists[2], print->prefix.n);
+	put_list("silent", lists[3], print->silent.n);
+	fputs("},", out);
 }
 
 struct decoy_lists {
@@ -335,22 +347,29 @@ static void put_decoys(const struct cs_signature_set *set)
 
 static void put_set(const struct cs_signature_set *set)
 {
-	unsigned reporters, plain;
+	const struct cs_print_lists *print = &set->print;
+	unsigned reporters, plain, prints[4];
 
 	fputs("/* Made by embed_signatures from corpus/signatures. */\n"
 	      "#include \"signature/signature.h\"\n\n",
 	      out);
-	put_patterns(set);
+	put_patterns("patterns", set->patterns, set->n_patterns);
+	put_patterns("print_patterns", print->patterns, print->n_patterns);
 	put_decoys(set);
 	put_signatures(set);
 	reporters = list_numbers(&set->reporters);
 	plain = list_numbers(&set->plain);
+	prints[0] = list_numbers(&print->sentinel);
+	prints[1] = list_numbers(&print->irrelevant);
+	prints[2] = list_numbers(&print->prefix);
+	prints[3] = list_numbers(&print->silent);
 	fputs("\nconst struct cs_signature_set cs_signatures_builtin = {\n\t", out);
 	fprintf(out, ".patterns = patterns, .n_patterns = %" PRIu32 ",\n\t", set->n_patterns);
 	fprintf(out, ".signatures = signatures, .n_signatures = %" PRIu32 ",\n\t", set->n_signatures);
 	fprintf(out, ".decoys = decoys, .n_decoys = %" PRIu32 ",\n\t", set->n_decoys);
 	put_list("reporters", reporters, set->reporters.n);
 	put_list("plain", plain, set->plain.n);
+	put_print(print, prints);
 	fputs("\n};\n", out);
 }
 
