@@ -131,8 +131,8 @@
 #define CS_MAX_PASTE_LABEL 63UL               /* bytes of what says whose line it is: "rank3" */
 #define CS_MAX_PASTE_STREAMS 4096UL           /* processes whose lines are mixed in one text */
 #define CS_MAX_PASTE_PAIRS 4096UL             /* versions, and variables, of one pasted report */
+#define CS_MAX_PASTE_REPEAT 1000UL            /* frames that one line of pasted text says are repeated */
 #define CS_MAX_PASTE_ARENA (256UL << 20)      /* bytes of all that one pasted report says */
-#define CS_MAX_PASTE_COMPARED 4096UL          /* threads among which one printed twice is found */
 #define CS_MAX_PASTE_COMPARED 4096UL          /* threads among which one printed twice is found */
 #define CS_MAX_FACT_FRAMES 262144UL           /* frames of one process that signatures are matched against */
 #define CS_MAX_FACT_TEXTS 65536UL             /* distinct frames, messages and modules of one process, too */
