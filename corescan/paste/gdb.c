@@ -25,20 +25,6 @@ enum {
 
 /* ---- threads ---- */
 
-/* One may have been printed further than the other. */
-static bool equal_stacks(const struct cs_paste_thread *a, const struct cs_paste_thread *b)
-{
-	size_t n = CS_MIN(a->n_frames, b->n_frames);
-
-	for (size_t i = 0; i < n; i++) {
-		const char *x = a->frames[i].function, *y = b->frames[i].function;
-
-		if (x != y && (!x || !y || strcmp(x, y)))
-			return false;
-	}
-	return n != 0;
-}
-
 /* @again is a thread that was printed before as @first: what either says is kept in @again. */
 static void merge(struct cs_paste_thread *again, const struct cs_paste_thread *first)
 {
@@ -66,7 +52,7 @@ static void settle(struct cs_paster *p)
 	for (size_t i = 0; i + 1 < n && last->n_frames; i++) {
 		other = cs_paster_thread_at(p, i);
 		if ((!last->tid || last->tid != other->tid) &&
-		    ((last->ordinal && other->ordinal) || !equal_stacks(last, other)))
+		    ((last->ordinal && other->ordinal) || !cs_paste_same_stack(last, other)))
 			continue;
 		merge(last, other);
 		*other = *last;

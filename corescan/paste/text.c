@@ -279,10 +279,12 @@ const char *cs_paste_library(struct cs_paster *p, struct cs_span s)
 	s = cs_span_trim(s);
 	if (cs_span_ends(s, deleted))
 		s.len -= strlen(deleted);
+	if (cs_span_is(s, "??") || cs_span_is(s, "???") || cs_span_is(s, "n/a"))
+		return NULL;
 	slash = s.len ? memrchr(s.at, '/', s.len) : NULL;
 	if (slash)
 		s = cs_span_from(s, (size_t)(slash + 1 - s.at));
-	if (!s.len || cs_span_is(s, "??") || cs_span_is(s, "???") || cs_span_is(s, "n/a"))
+	if (!s.len)
 		return NULL;
 	return cs_paster_keep(p, s.at, s.len);
 }
@@ -354,6 +356,19 @@ void cs_paste_native(struct cs_paster *p, const struct cs_paste_frame *frame)
 		return;
 	t->main |= is_one_of(frame->function, starts, CS_COUNT(starts));
 	t->crashed |= is_one_of(frame->function, ends, CS_COUNT(ends));
+}
+
+bool cs_paste_same_stack(const struct cs_paste_thread *a, const struct cs_paste_thread *b)
+{
+	size_t n = CS_MIN(a->n_frames, b->n_frames);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *x = a->frames[i].function, *y = b->frames[i].function;
+
+		if (x != y && (!x || !y || strcmp(x, y)))
+			return false;
+	}
+	return n != 0;
 }
 
 void cs_paste_say(struct cs_paster *p, const struct cs_line *line, const char *text)

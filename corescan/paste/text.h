@@ -59,6 +59,8 @@ const char *cs_paste_library(struct cs_paster *p, struct cs_span s);
 void cs_paste_place(struct cs_paster *p, struct cs_span s, struct cs_paste_frame *frame);
 /** Add @frame; its thread is the main one if this is where programs begin, and crashed if it is abort(). */
 void cs_paste_native(struct cs_paster *p, const struct cs_paste_frame *frame);
+/** True if both have the same functions, as far as both were printed, and one at least. */
+bool cs_paste_same_stack(const struct cs_paste_thread *a, const struct cs_paste_thread *b);
 /** Message @text, unless it is the one that was said last. */
 void cs_paste_say(struct cs_paster *p, const struct cs_line *line, const char *text);
 
