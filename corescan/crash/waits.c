@@ -126,17 +126,16 @@ struct futex_call {
 static bool is_in_call(const struct cs_scene *scene, const struct cs_regs *regs)
 {
 	const struct cs_arch *arch = scene->arch;
-	uint8_t code[2 * CS_MAX_SYSCALL_CODE];
+	uint8_t code[CS_MAX_SYSCALL_CODE];
 	uint64_t pc;
-	size_t got;
 
 	if (!cs_regs_get(regs, arch->pc, &pc) || pc < arch->syscall_len)
 		return false;
-	got = cs_mem_read_some(scene->mem, pc - arch->syscall_len, code, 2UL * arch->syscall_len);
-	if (got >= arch->syscall_len && !memcmp(code, arch->syscall_code, arch->syscall_len))
-		return true;
-	return got == 2UL * arch->syscall_len &&
-	       !memcmp(code + arch->syscall_len, arch->syscall_code, arch->syscall_len);
+	for (uint64_t at = pc - arch->syscall_len; at <= pc; at += arch->syscall_len)
+		if (cs_mem_read_some(scene->mem, at, code, arch->syscall_len) == arch->syscall_len &&
+		    !memcmp(code, arch->syscall_code, arch->syscall_len))
+			return true;
+	return false;
 }
 
 static bool futex_call_read(const struct cs_scene *scene, const struct cs_regs *regs,
