@@ -273,10 +273,3 @@ void cs_line_inherit(char *carried, struct cs_line *line)
 	if (*carried)
 		line->label = carried;
 }
-
-bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next)
-{
-	(void)line;
-	(void)next;
-	return false;
-}

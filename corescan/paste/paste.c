@@ -128,6 +128,7 @@ static void dispatch(struct cs_paster *p, const struct cs_line *line)
 	size_t open = p->open;
 	bool first = open != CS_NO_DIALECT && !cs_dialects[open]->patient;
 
+	cs_paster_line_over(p);
 	if (first && (offer(p, open, line) || offer_more(p, open, line)))
 		return;
 	for (size_t i = 0; cs_dialects[i]; i++)
@@ -177,6 +178,7 @@ static bool same_label(const struct cs_line *a, const struct cs_line *b)
 static void take_line(struct input *in)
 {
 	struct cs_line next;
+	bool blank;
 
 	cs_strbuf_truncate(&in->clean, 0);
 	in->clean.cut = false;
@@ -184,8 +186,9 @@ static void take_line(struct input *in)
 	cs_line_inherit(in->carried, &next);
 	next.number = ++in->number;
 	look_at_held(in);
-	if (in->holds && same_label(&in->line, &next) && cs_line_is_continued(&in->line, &next)) {
-		cs_strbuf_putc(&in->held, ' ');
+	if (in->holds && same_label(&in->line, &next) && cs_line_is_continued(&in->line, &next, &blank)) {
+		if (blank)
+			cs_strbuf_putc(&in->held, ' ');
 		cs_strbuf_put(&in->held, next.text + next.indent, next.len - next.indent);
 		return;
 	}

@@ -71,7 +71,7 @@ extern const struct cs_dialect cs_dialect_gdb, cs_dialect_lldb, cs_dialect_eu_st
 
 /* ---- the report being made ---- */
 
-/** Strings given to these live in cs_paster_arena(p) or longer. */
+/** The arena of the report being made. What a frame, a thread or a pair is given is copied. */
 struct cs_arena *cs_paster_arena(struct cs_paster *p);
 /** A copy of @len bytes there; "" without memory. */
 const char *cs_paster_keep(struct cs_paster *p, const char *text, size_t len);
@@ -149,7 +149,13 @@ void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, str
  * (CS_MAX_PASTE_LABEL + 1 bytes, "" at first) keeps the label from line to line; the line's points there.
  */
 void cs_line_inherit(char *carried, struct cs_line *line);
-/** True if @next is the rest of @line, which a terminal, a tracker or a mailer has wrapped. */
-bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next);
+
+/* ---- wrap.c ---- */
+
+/**
+ * True if @next is the rest of @line, which a debugger, a terminal, a tracker or a mailer has wrapped.
+ * @ret_blank: a blank stood where it was broken.
+ */
+bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next, bool *ret_blank);
 
 #endif

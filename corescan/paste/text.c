@@ -138,6 +138,22 @@ size_t cs_span_close(struct cs_span s, size_t open)
 	return s.len + 1;
 }
 
+bool cs_span_is_open(struct cs_span s)
+{
+	size_t at = 0;
+
+	while (at < s.len) {
+		bool bracket = strchr("(<[{", s.at[at]) != NULL;
+		bool quote = !bracket && opens_quotes(s, at);
+		size_t from = at;
+
+		at = bracket ? cs_span_close(s, at) : step(s, at);
+		if (at > s.len || (quote && (at == from + 1 || s.at[at - 1] != s.at[from])))
+			return true;
+	}
+	return false;
+}
+
 /* ---- calls ---- */
 
 /* What follows the arguments: nothing, " at a.cc:5", " from /usr/lib/libx.so". */

@@ -43,6 +43,9 @@ struct cs_span cs_span_of_group(const struct cs_groups *g, unsigned n);
  */
 size_t cs_span_close(struct cs_span s, size_t open);
 
+/** True if a bracket or a quote in it is not closed. */
+bool cs_span_is_open(struct cs_span s);
+
 /** As gdb prints it. False: there is no call in it. */
 bool cs_call_split(struct cs_span s, struct cs_call *ret);
 /** The value of argument @name: what stands between quotes if it is a text. False: it has none such. */
