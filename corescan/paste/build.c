@@ -316,8 +316,13 @@ static void fill(struct cs_paster *p, const char **texts)
 {
 	struct cs_paste *paste = &p->paste;
 
-	paste->threads = copy_list(p, p->threads.v, p->threads.n, sizeof(*p->threads.v));
 	paste->n_threads = p->threads.n;
+	paste->n_messages = p->messages.n;
+	paste->kind = kind_of(paste);
+	/* A dialect may have taken the thread that a dump names for where it struck. */
+	for (size_t i = 0; paste->kind == CS_PASTE_HANG && i < p->threads.n; i++)
+		p->threads.v[i].crashed = false;
+	paste->threads = copy_list(p, p->threads.v, p->threads.n, sizeof(*p->threads.v));
 	paste->versions = copy_list(p, p->versions.v, p->versions.n, sizeof(*p->versions.v));
 	paste->n_versions = p->versions.n;
 	paste->environment = copy_list(p, p->environment.v, p->environment.n, sizeof(*p->environment.v));
@@ -325,13 +330,11 @@ static void fill(struct cs_paster *p, const char **texts)
 	for (size_t i = 0; i < p->messages.n; i++)
 		texts[i] = cs_strbuf_text(&p->messages.v[i].text);
 	paste->messages = texts;
-	paste->n_messages = p->messages.n;
 	paste->format = paste->format ? paste->format : "log";
 	paste->line = p->first_line;
 	paste->n_lines = p->last_line - p->first_line + 1;
 	if (!paste->source)
 		paste->source = p->label;
-	paste->kind = kind_of(paste);
 }
 
 static void hand_over(struct cs_paster *p)

@@ -98,7 +98,8 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 	if (state->phase == OUTSIDE ? another : ends_with_main(p))
 		cs_paster_fresh(p, line);
 	thread.name = cs_group_text(p, g, 2);
-	thread.crashed = cs_group_is(g, 1) && cs_paster_known_kind(p) == CS_PASTE_CRASH;
+	/* The error may be cut off, and a shell tells of it below. */
+	thread.crashed = cs_group_is(g, 1) && cs_paster_known_kind(p) != CS_PASTE_HANG;
 	cs_paster_thread(p, &thread, false);
 	state->phase = THREAD;
 	return true;

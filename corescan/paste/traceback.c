@@ -51,6 +51,7 @@ enum {
 #define IPYTHON (UINT64_C(1) << 20) /* its exception's name is in state->text */
 #define ASIDE (UINT64_C(1) << 21)   /* not what the process ends of */
 #define THREAD (UINT64_C(1) << 22)  /* what a thread ended of; its name is in state->text */
+#define CUT (UINT64_C(1) << 23)     /* its header is not there */
 
 #define MAX_MESSAGE_LINES 100U
 #define MAX_WORD 512U
@@ -128,6 +129,8 @@ static bool take_header(struct cs_paster *p, const struct cs_line *line, const s
 	struct cs_span before = cs_span_trim(cs_span_of_group(g, 1));
 	struct start start;
 
+	if (cs_paster_state(p)->number & GROUP && cs_span_begins(before, "|"))
+		return false; /* of a member */
 	start_of(p, line, &start);
 	if (cs_span_ends(before, "+ Exception Group") || cs_span_is(before, "Exception Group")) {
 		start.flags |= GROUP;
@@ -158,7 +161,7 @@ static bool take_last_first(struct cs_paster *p, const struct cs_line *line, con
 	(void)g;
 	cs_paster_thread(p, &thread, false);
 	cs_paster_state(p)->phase = FRAMES;
-	cs_paster_state(p)->number = line->indent & INDENT;
+	cs_paster_state(p)->number = CUT | (line->indent & INDENT);
 	cs_paster_state(p)->line = line->number;
 	return true;
 }
@@ -179,6 +182,7 @@ static void begin_without_header(struct cs_paster *p, const struct cs_line *line
 	start_of(p, line, &start);
 	/* ray prints its error first, and then frames. */
 	start.chained |= s->phase == MESSAGE && s->line + 1 == line->number;
+	start.flags |= CUT;
 	begin(p, line, &start);
 }
 
@@ -253,13 +257,16 @@ static size_t name_length(struct cs_span s, struct cs_span *ret_last)
 	return i;
 }
 
-static bool is_word(struct cs_span s)
+/* Words that begin a log's lines. */
+static bool is_level(struct cs_span s)
 {
-	bool small = false;
+	static const char *const words[] = {"WARNING", "WARN", "INFO", "ERROR",	  "NOTE", "Note",
+					    "DEBUG",   "FATAL", "TRACE", "CRITICAL", "TODO", "Warning"};
 
-	for (size_t i = 0; i < s.len; i++)
-		small |= s.at[i] >= 'a' && s.at[i] <= 'z';
-	return small;
+	for (size_t i = 0; i < CS_COUNT(words); i++)
+		if (cs_span_is(s, words[i]))
+			return true;
+	return false;
 }
 
 static bool sounds_wrong(struct cs_span name)
@@ -280,7 +287,7 @@ static bool is_exception(struct cs_span s, bool strict)
 	size_t n = name_length(s, &last);
 	bool dotted = last.at != s.at;
 
-	if (!last.len || (s.at[0] >= '0' && s.at[0] <= '9') || !is_word(last))
+	if (!last.len || (s.at[0] >= '0' && s.at[0] <= '9') || is_level(last))
 		return false;
 	if (n < s.len && (s.at[n] != ':' || (n + 1 < s.len && s.at[n + 1] != ' ')))
 		return false;
@@ -395,6 +402,25 @@ static bool take_quote(struct cs_paster *p, const struct cs_line *line, const st
 
 /* ---- exception groups ---- */
 
+/* What stands behind the bar. */
+static void add_group_line(struct cs_paster *p, const struct cs_line *line, struct cs_span text)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	struct start start = {.flags = GROUP | ASIDE, .chained = true};
+	struct cs_span trimmed = cs_span_trim(text);
+	struct cs_python_place place;
+
+	if (cs_span_ends(trimmed, "Traceback (most recent call last):"))
+		begin(p, line, &start);
+	else if (cs_python_place(trimmed, &place))
+		add_place(p, line, &place);
+	else if ((s->phase == FRAMES || s->phase == CHAIN) && text.len && text.at[0] != ' ' &&
+		 is_exception(text, false))
+		say(p, line, text);
+	else if (s->phase == MESSAGE)
+		cs_paster_continue(p, line, cs_paster_keep(p, text.at, text.len));
+}
+
 static bool take_group_rule(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paster_state *s = cs_paster_state(p);
@@ -410,23 +436,9 @@ static bool take_group_rule(struct cs_paster *p, const struct cs_line *line, con
 
 static bool take_group_line(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	struct cs_paster_state *s = cs_paster_state(p);
-	struct cs_span text = cs_span_of_group(g, 1), trimmed = cs_span_trim(text);
-	struct start start = {.flags = GROUP | ASIDE, .chained = true};
-	struct cs_python_place place;
-
-	if (!(s->number & GROUP))
+	if (!(cs_paster_state(p)->number & GROUP))
 		return false;
-	if (cs_span_ends(trimmed, "Traceback (most recent call last):")) {
-		begin(p, line, &start);
-	} else if (cs_python_place(trimmed, &place)) {
-		add_place(p, line, &place);
-	} else if ((s->phase == FRAMES || s->phase == CHAIN) && text.len && text.at[0] != ' ' &&
-		   is_exception(text, false)) {
-		say(p, line, text);
-	} else if (s->phase == MESSAGE) {
-		cs_paster_continue(p, line, cs_paster_keep(p, text.at, text.len));
-	}
+	add_group_line(p, line, cs_span_of_group(g, 1));
 	return true;
 }
 
@@ -588,6 +600,15 @@ static bool more(struct cs_paster *p, const struct cs_line *line)
 	return true;
 }
 
+/* Who printed one died of an exception, unless its message said something else. */
+static void end(struct cs_paster *p)
+{
+	const struct cs_paster_state *s = cs_paster_state(p);
+
+	if (s->phase != OUTSIDE && s->phase != CHAIN && !(s->number & (CUT | ASIDE)))
+		cs_paster_kind(p, CS_PASTE_CRASH);
+}
+
 #define LAST "Traceback (most recent call last)"
 #define IN_FILE "File \""
 
@@ -607,7 +628,7 @@ static const struct cs_rule rules[] = {
 	{"[Previous line repeated ", "^ *\\[Previous line repeated (\\d+) more times?\\]$", take_repeated},
 	{"\"\"\"", "^ *\"\"\"$", take_quote},
 	{"RemoteTraceback:", "^(?:[a-z_]+\\.)*_?RemoteTraceback:$", take_quote},
-	{"| ", "^ *\\| ?(.*)$", take_group_line},
+	{"|", "^ *\\| ?(.*)$", take_group_line},
 	{"+-", "^ *\\+-[-+]*(?: \\d+ -+)?$", take_group_rule},
 	{"\xe2\x94\x82", "^ *\xe2\x94\x82 ([/~<A-Za-z](?:(?!\xe2\x9d\xb1).)*?):(\\d+) in (\\S.*?) *(?:\xe2\x94\x82)?$",
 	 take_box_frame},
@@ -629,4 +650,5 @@ const struct cs_dialect cs_dialect_traceback = {
 	.rules = rules,
 	.n_rules = CS_COUNT(rules),
 	.more = more,
+	.end = end,
 };
