@@ -37,6 +37,15 @@ static void reach(struct cs_paster *p, const struct cs_line *line)
 	p->last_line = line->number;
 }
 
+/* A text of a report that may have ended since: in this report's arena, once for all of its copies. */
+static const char *own(struct cs_paster *p, const char *text)
+{
+	const char *copy = text && cs_paster_arena(p) ? cs_arena_intern(p->arena, text) : NULL;
+
+	p->paste.dropped += text && !copy;
+	return copy;
+}
+
 /* ---- threads and frames ---- */
 
 static void reverse(struct cs_paste_frame *v, size_t n)
@@ -71,6 +80,8 @@ void cs_paster_end_thread(struct cs_paster *p)
 
 void cs_paster_thread(struct cs_paster *p, const struct cs_paste_thread *like, bool outermost_first)
 {
+	struct cs_paste_thread *thread;
+
 	cs_paster_end_thread(p);
 	if (p->threads.n >= CS_MAX_THREADS ||
 	    !cs_ok(CS_PUSH(&p->threads, *like, CS_MAX_THREADS, "threads"))) {
@@ -79,8 +90,11 @@ void cs_paster_thread(struct cs_paster *p, const struct cs_paste_thread *like, b
 	}
 	p->in_thread = true;
 	p->outermost_first = outermost_first;
-	p->threads.v[p->threads.n - 1].frames = NULL;
-	p->threads.v[p->threads.n - 1].n_frames = 0;
+	thread = &p->threads.v[p->threads.n - 1];
+	thread->name = own(p, thread->name);
+	thread->role = own(p, thread->role);
+	thread->frames = NULL;
+	thread->n_frames = 0;
 }
 
 struct cs_paste_thread *cs_paster_current(struct cs_paster *p)
@@ -91,11 +105,15 @@ struct cs_paste_thread *cs_paster_current(struct cs_paster *p)
 void cs_paster_frame(struct cs_paster *p, const struct cs_paste_frame *frame)
 {
 	static const struct cs_paste_thread unknown = {0};
+	struct cs_paste_frame copy = *frame;
 
 	if (!p->in_thread)
 		cs_paster_thread(p, &unknown, false);
+	copy.function = own(p, frame->function);
+	copy.library = own(p, frame->library);
+	copy.file = own(p, frame->file);
 	if (!p->in_thread || p->n_frames >= CS_MAX_FACT_FRAMES ||
-	    !cs_ok(CS_PUSH(&p->frames, *frame, CS_MAX_FACT_FRAMES, "frames"))) {
+	    !cs_ok(CS_PUSH(&p->frames, copy, CS_MAX_FACT_FRAMES, "frames"))) {
 		p->paste.dropped++;
 		return;
 	}
@@ -370,8 +388,16 @@ static void forget(struct cs_paster *p)
 	p->last_line = 0;
 	p->last_stack_line = 0;
 	p->paste = (struct cs_paste){0};
-	cs_arena_destroy(p->arena);
+	/* A dialect may begin a report with texts that it has from the same line. */
+	if (p->arena && !cs_ok(CS_PUSH(&p->retired, p->arena, CS_MAX_PASTE_STREAMS, "arenas")))
+		cs_arena_destroy(p->arena);
 	p->arena = NULL;
+}
+
+void cs_paster_line_over(struct cs_paster *p)
+{
+	while (p->retired.n)
+		cs_arena_destroy(p->retired.v[--p->retired.n]);
 }
 
 void cs_paster_close_dialect(struct cs_paster *p)
@@ -439,6 +465,8 @@ void cs_paster_deinit(struct cs_paster *p)
 	forget(p);
 	for (size_t i = 0; i < CS_MOST_DIALECTS; i++)
 		cs_strbuf_deinit(&p->states[i].text);
+	cs_paster_line_over(p);
+	free(p->retired.v);
 	free(p->threads.v);
 	free(p->frames.v);
 	free(p->messages.v);

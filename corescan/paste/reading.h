@@ -35,6 +35,8 @@ struct cs_paster {
 	struct cs_reading *reading; /* not owned */
 	char *label;                /* owned; NULL: the lines without one */
 	struct cs_arena *arena;     /* of the report being made; NULL: none is */
+	/* Of reports that ended with the line being read: what a rule took from the line may be there. */
+	CS_VEC(struct cs_arena *) retired;
 	size_t open;  /* the dialect that took the last line: its place in cs_dialects[], or CS_NO_DIALECT */
 	size_t asked; /* the dialect whose functions run */
 	struct cs_paster_state states[CS_MOST_DIALECTS];
@@ -64,6 +66,8 @@ void cs_rules_deinit(struct cs_reading *r);
 
 /** The dialect that is open, if one is, has no more lines. */
 void cs_paster_close_dialect(struct cs_paster *p);
+/** Free what reports before this line had; a line is over. */
+void cs_paster_line_over(struct cs_paster *p);
 /** Hand over what the stream has, if it says anything, and begin anew. */
 void cs_paster_finish(struct cs_paster *p);
 void cs_paster_deinit(struct cs_paster *p);
