@@ -24,9 +24,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(ROOT / "tests/cores"), str(HERE)]
+sys.path[:0] = [str(ROOT / "tests/cores"), str(ROOT / "tests/corpus"), str(HERE)]
 
 import cores  # noqa: E402  (found by the line above)
+import pasting  # noqa: E402
 import peers_cores  # noqa: E402
 
 
@@ -276,7 +277,41 @@ def bench_rig(args):
         (f"{core.name}: corescan / gdb", ratio(result, "gdb"), 1 / 30),
         (f"{core.name}: peak memory, MiB", result["corescan"]["rss_kib"] / 1024, 64),
     ]
+    shares = [share_of_matching(args.corescan, core.path) for _ in range(args.runs)]
+    bars.append((f"{core.name}: matching's share", statistics.median(shares), 0.1))
     return {core.name: result}, bars
+
+
+def share_of_matching(corescan, core):
+    """Of the time of a report, by the report's own account."""
+    text = subprocess.run([corescan, "--json", core], capture_output=True, text=True).stdout
+    timing = json.loads(text)["timing"]
+    return timing["layers_ms"]["signature"] / timing["total_ms"]
+
+
+PASTES = 10000
+
+
+def bench_match(args):
+    """Pasted reports: the corpus' cases in the forms of several tools, again and again."""
+    texts = [t for case in pasting.cases(ROOT) for t in pasting.forms(case).values()]
+    text = args.cache / "pastes.txt"
+    with text.open("w") as file:
+        for i in range(PASTES):
+            file.write(f"==> report-{i} <==\n{texts[i % len(texts)]}\n")
+    watch = Stopwatch(args.cache)
+    rows, command = [], [str(args.corescan), "match", "--json", str(text)]
+    for _ in range(args.runs):
+        wall, cpu, rss, out = watch.run(command)
+        frames = out.count('"kind":"native"')
+        rows.append({"wall": wall, "cpu": cpu, "rss_kib": rss, "frames": frames})
+        if out.count("\n") != PASTES:
+            raise RuntimeError(f"{out.count(chr(10))} reports of {PASTES}")
+    middle = sorted(rows, key=lambda row: row["wall"])[len(rows) // 2]
+    return {f"{PASTES:,} pasted reports": {"corescan": middle}}, [
+        (f"{PASTES:,} pasted reports: seconds", middle["wall"], 20),
+        (f"{PASTES:,} pasted reports: peak memory, MiB", middle["rss_kib"] / 1024, 256),
+    ]
 
 
 PARTS = {
@@ -284,6 +319,7 @@ PARTS = {
     "torch": bench_torch,
     "heap": bench_heap,
     "python": bench_python,
+    "match": bench_match,
     "rig": bench_rig,
 }
 

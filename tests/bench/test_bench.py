@@ -36,7 +36,7 @@ def bench(part, tmp_path):
 
 
 # The part on the rig's core needs gigabytes of downloads: it is for those who have them.
-@pytest.mark.parametrize("part", ["threads", "torch", "heap", "python"])
+@pytest.mark.parametrize("part", ["threads", "torch", "heap", "python", "match"])
 def test_bench(part, tmp_path):
     result = bench(part, tmp_path)
     assert result["bars"]
