@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A line as its author printed it. Terminals colour it, loggers and launchers put words before it, trackers
- * quote and wrap it; none of that is the tool's.
+ * A line as its author printed it. Terminals colour it, loggers and launchers put words
+ * before it, trackers quote and wrap it; none of that is the tool's.
  */
 #include "paste/paster.h"
 #include "paste/prefix.h"
@@ -20,7 +20,8 @@ static size_t escape_length(const char *p, size_t left)
 	if (left < 2)
 		return left;
 	if (p[1] == '[') {
-		while (i < left && (unsigned char)p[i] >= 0x20 && (unsigned char)p[i] < 0x40)
+		while (i < left && (unsigned char)p[i] >= 0x20 &&
+		       (unsigned char)p[i] < 0x40)
 			i++;
 	} else if (p[1] == ']') {
 		while (i < left && p[i] != '\a')
@@ -35,11 +36,12 @@ struct entity {
 	const char *name, *text;
 };
 
-/* What trackers and their exports make of the marks in C++ names; NULL: something else stands at @p. */
+/* What trackers and their exports make of the marks in C++ names; NULL: something else
+ * stands at @p. */
 static const struct entity *entity_at(const char *p, size_t left)
 {
 	static const struct entity entities[] = {
-		{"&lt;", "<"},	 {"&gt;", ">"},	  {"&amp;", "&"}, {"&quot;", "\""},
+		{"&lt;", "<"},  {"&gt;", ">"},   {"&amp;", "&"},  {"&quot;", "\""},
 		{"&#39;", "'"}, {"&#x27;", "'"}, {"&#34;", "\""}, {"&nbsp;", " "},
 	};
 
@@ -77,7 +79,8 @@ static void put_visible(struct cs_strbuf *sb, const char *bytes, size_t len)
 	}
 }
 
-/* A bar of progress writes over itself: what stands after the last carriage return is what was seen. */
+/* A bar of progress writes over itself: what stands after the last carriage return is
+ * what was seen. */
 static void cut_overwritten(const char **bytes, size_t *len)
 {
 	while (*len && (*bytes)[*len - 1] == '\r')
@@ -95,7 +98,8 @@ static void cut_overwritten(const char **bytes, size_t *len)
 
 static const char *skip_quotes(const char *p)
 {
-	while (*p == '>' && (p[1] == ' ' || !p[1] || (p[1] == '>' && p[2] == ' ' && p[3] == '>')))
+	while (*p == '>' &&
+	       (p[1] == ' ' || !p[1] || (p[1] == '>' && p[2] == ' ' && p[3] == '>')))
 		p += p[1] == ' ' ? 2 : 1;
 	return p;
 }
@@ -103,8 +107,9 @@ static const char *skip_quotes(const char *p)
 /* Length of one of the tags that wrap a paste, at @p; 0: no such tag. */
 static size_t tag_length(const char *p)
 {
-	static const char *const names[] = {"details", "summary", "pre",  "code", "p",	 "br",
-					    "br/",     "br /",	  "b",	  "blockquote", "div", "span"};
+	static const char *const names[] = {"details", "summary",    "pre", "code",
+					    "p",       "br",         "br/", "br /",
+					    "b",       "blockquote", "div", "span"};
 	const char *q = *p == '<' ? p + 1 + (p[1] == '/') : NULL;
 
 	for (size_t i = 0; q && i < CS_COUNT(names); i++) {
@@ -142,7 +147,8 @@ static size_t cut_end(const char *p, size_t len)
 			len -= 3;
 		if (len && p[len - 1] == '>' && memchr(p, '<', len))
 			for (size_t k = len - 1; k > 0 && len - k < 16; k--)
-				if (p[k] == '<' && p[k + 1] == '/' && k + tag_length(p + k) == len)
+				if (p[k] == '<' && p[k + 1] == '/' &&
+				    k + tag_length(p + k) == len)
 					len = k;
 		if (n == len)
 			break;
@@ -160,18 +166,22 @@ static const char *skip_fence(const char *p, size_t *len)
 		word = 3 + strspn(q + 3, *q == '`' ? "`" : "~");
 		if (*q == '~' && (word > 4 || word != left))
 			return p; /* a separator */
-		word += strcspn(q + word, " ") == left - word && left - word < 16 ? left - word : 0;
+		word += strcspn(q + word, " ") == left - word && left - word < 16
+				? left - word
+				: 0;
 		*len = left - word;
 		return q + word;
 	}
-	if (left > 2 && *q == '`' && q[left - 1] == '`' && !memchr(q + 1, '`', left - 2)) {
+	if (left > 2 && *q == '`' && q[left - 1] == '`' &&
+	    !memchr(q + 1, '`', left - 2)) {
 		*len = left - 2;
 		return q + 1;
 	}
 	return p;
 }
 
-/* "87%|###   | 7/8 [00:01<00:00, 5.2it/s]RuntimeError": a bar that nobody ended with a new line. */
+/* "87%|###   | 7/8 [00:01<00:00, 5.2it/s]RuntimeError": a bar that nobody ended with a
+ * new line. */
 static const char *skip_progress(const char *p)
 {
 	const char *bar = strstr(p, "%|"), *rate, *end;
@@ -184,7 +194,8 @@ static const char *skip_progress(const char *p)
 	return end && end[1] && end[1] != ' ' ? end + 1 : p;
 }
 
-/* The text of a collector's JSON line, {"log": "...", "stream": "stderr"}, owned by the caller; NULL: none. */
+/* The text of a collector's JSON line, {"log": "...", "stream": "stderr"}, owned by the
+ * caller; NULL: none. */
 static json_t *unwrap(const char *bytes, size_t len)
 {
 	static const char *const keys[] = {"log", "textPayload", "line", "message"};
@@ -211,7 +222,8 @@ static json_t *unwrap(const char *bytes, size_t len)
 
 /* ---- all ---- */
 
-/* What is in @scratch from @from on, with the marks of trackers taken off: @ret's text. */
+/* What is in @scratch from @from on, with the marks of trackers taken off: @ret's text.
+ */
 static void unmark(struct cs_strbuf *scratch, size_t from, struct cs_line *ret)
 {
 	const char *text = cs_strbuf_text(scratch) + from;
@@ -228,7 +240,8 @@ static void unmark(struct cs_strbuf *scratch, size_t from, struct cs_line *ret)
 	ret->len = len;
 }
 
-void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, struct cs_line *ret)
+void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len,
+		   struct cs_line *ret)
 {
 	static const char room[CS_MAX_PASTE_LABEL + 1];
 	struct cs_prefix prefix;
@@ -243,7 +256,8 @@ void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, str
 	}
 	cs_strbuf_put(scratch, room, sizeof(room)); /* for the label */
 	json = len && bytes[0] == '{' ? unwrap(bytes, len) : NULL;
-	put_visible(scratch, json ? json_string_value(json) : bytes, json ? json_string_length(json) : len);
+	put_visible(scratch, json ? json_string_value(json) : bytes,
+		    json ? json_string_length(json) : len);
 	json_decref(json);
 	if (scratch->len < sizeof(room))
 		return; /* no memory */
@@ -264,10 +278,12 @@ void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, str
 void cs_line_inherit(char *carried, struct cs_line *line)
 {
 	if (line->label) {
-		snprintf(carried, CS_MAX_PASTE_LABEL + 1, "%s", line->carries ? line->label : "");
+		snprintf(carried, CS_MAX_PASTE_LABEL + 1, "%s",
+			 line->carries ? line->label : "");
 		return;
 	}
-	/* With another prefix it is another logger's; PyTorch's own tracebacks bear the rank on each line. */
+	/* With another prefix it is another logger's; PyTorch's own tracebacks bear the
+	 * rank on each line. */
 	if (line->level || line->fence || !strncmp(line->text, "Traceback (", 11))
 		*carried = '\0';
 	if (*carried)

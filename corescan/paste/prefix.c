@@ -2,13 +2,15 @@
 /*
  * Prefixes come in pieces, the collector's first, the program's own last:
  *
- *	2024-05-01T12:00:00.1Z stderr F [rank3]:[E501 12:00:00.123456789 ProcessGroupNCCL.cpp:616] [Rank 3] ...
+ *	2024-05-01T12:00:00.1Z stderr F [rank3]:[E501 12:00:00.123456789
+ *ProcessGroupNCCL.cpp:616] [Rank 3] ...
  *
- * Each function here knows one kind of piece and moves the reader behind it. The outermost label is the
- * line's: the launcher labels each line, a library only some. Forms are those of the tools' sources:
- * c10/util/Logging.cpp and torch/distributed/elastic (PyTorch), glog's logging.cc, absl's log_format.cc,
- * CPython's logging, Ray's log_monitor, vLLM's logger.py, srun --label, mpirun --tag-output, Docker Compose,
- * the CRI's log format, syslog, journalctl -o short-iso, dmesg, and reports that show them.
+ * Each function here knows one kind of piece and moves the reader behind it. The
+ *outermost label is the line's: the launcher labels each line, a library only some. Forms
+ *are those of the tools' sources: c10/util/Logging.cpp and torch/distributed/elastic
+ *(PyTorch), glog's logging.cc, absl's log_format.cc, CPython's logging, Ray's
+ *log_monitor, vLLM's logger.py, srun --label, mpirun --tag-output, Docker Compose, the
+ *CRI's log format, syslog, journalctl -o short-iso, dmesg, and reports that show them.
  */
 #include "paste/prefix.h"
 
@@ -25,7 +27,7 @@ struct reader {
 	const char *lead; /* where words begin that a message may need; NULL: none did */
 	struct cs_prefix *ret;
 	bool timed, levelled; /* a time was read, a level */
-	bool node;            /* the label is a node's, on which there are several ranks */
+	bool node; /* the label is a node's, on which there are several ranks */
 };
 
 /* ---- forms ---- */
@@ -53,7 +55,9 @@ static const char *skip_class(const char *p, char c)
 		q = skip_digits(p);
 		return q > p ? q : NULL;
 	case 'f': /* a fraction, if there is one */
-		return (*p == '.' || *p == ',') && isdigit((unsigned char)p[1]) ? skip_digits(p + 1) : p;
+		return (*p == '.' || *p == ',') && isdigit((unsigned char)p[1])
+			       ? skip_digits(p + 1)
+			       : p;
 	case 'a':
 		while (isalpha((unsigned char)*q))
 			q++;
@@ -68,7 +72,8 @@ static const char *skip_class(const char *p, char c)
 	}
 }
 
-/* Behind @form at @p; NULL: something else stands there. %1 a digit, %d digits, %f, %a letters, %n a name. */
+/* Behind @form at @p; NULL: something else stands there. %1 a digit, %d digits, %f, %a
+ * letters, %n a name. */
 static const char *scan(const char *p, const char *form)
 {
 	for (; *form && p; form++) {
@@ -126,16 +131,19 @@ static char read_level(const char **p, bool bracket)
 		const char *word;
 		char level;
 	} words[] = {
-		{"DEBUG", 'D'},   {"INFO", 'I'},  {"WARNING", 'W'}, {"WARN", 'W'},  {"ERROR", 'E'},
-		{"CRITICAL", 'F'}, {"FATAL", 'F'}, {"TRACE", 'D'},   {"NOTICE", 'I'}, {"SUCCESS", 'I'},
+		{"DEBUG", 'D'},  {"INFO", 'I'},     {"WARNING", 'W'}, {"WARN", 'W'},
+		{"ERROR", 'E'},  {"CRITICAL", 'F'}, {"FATAL", 'F'},   {"TRACE", 'D'},
+		{"NOTICE", 'I'}, {"SUCCESS", 'I'},
 	};
 
 	for (size_t i = 0; i < CS_COUNT(words); i++) {
 		size_t n = strlen(words[i].word);
 
-		if (bracket ? strncasecmp(*p, words[i].word, n) : strncmp(*p, words[i].word, n))
+		if (bracket ? strncasecmp(*p, words[i].word, n)
+			    : strncmp(*p, words[i].word, n))
 			continue;
-		if (bracket ? (*p)[n] != ']' : isalnum((unsigned char)(*p)[n]) || (*p)[n] == '_')
+		if (bracket ? (*p)[n] != ']'
+			    : isalnum((unsigned char)(*p)[n]) || (*p)[n] == '_')
 			continue;
 		*p += n;
 		return words[i].level;
@@ -143,10 +151,12 @@ static char read_level(const char **p, bool bracket)
 	return 0;
 }
 
-/* "ProcessGroupNCCL.cpp:616", "C:\x\y.cpp:12" of @len bytes; @ret_native: it is no Python file. */
+/* "ProcessGroupNCCL.cpp:616", "C:\x\y.cpp:12" of @len bytes; @ret_native: it is no Python
+ * file. */
 static bool is_place(const char *p, size_t len, bool *ret_native)
 {
-	static const char *const endings[] = {".cpp", ".cc", ".c", ".h", ".hpp", ".cu", ".cuh", ".cxx", ".py"};
+	static const char *const endings[] = {".cpp", ".cc",  ".c",   ".h", ".hpp",
+					      ".cu",  ".cuh", ".cxx", ".py"};
 	size_t i = len, end;
 
 	while (i && isdigit((unsigned char)p[i - 1]))
@@ -183,7 +193,8 @@ static void set_label(struct reader *r, const char *kind, const char *name, size
 	r->node = false;
 	if (n)
 		r->ret->label[n++] = ' ';
-	snprintf(r->ret->label + n, sizeof(r->ret->label) - n, "%s%.*s", kind, (int)len, name);
+	snprintf(r->ret->label + n, sizeof(r->ret->label) - n, "%s%.*s", kind, (int)len,
+		 name);
 }
 
 static bool move(struct reader *r, const char *to)
@@ -194,7 +205,8 @@ static bool move(struct reader *r, const char *to)
 
 /* ---- what comes after a time or a level ---- */
 
-/* "[core.py:12]", "[launch.py:12:main]", "[1234]", "core.py:12]", "worker.py:12 --", "module:function:12 -" */
+/* "[core.py:12]", "[launch.py:12:main]", "[1234]", "core.py:12]", "worker.py:12 --",
+ * "module:function:12 -" */
 static const char *skip_place(const char *p, const char **lead)
 {
 	const char *q = *p == '[' ? p + 1 : p, *end;
@@ -214,29 +226,34 @@ static const char *skip_place(const char *p, const char **lead)
 	}
 	if (!memchr(q, ':', len))
 		return NULL;
-	if (*p == '[') /* "[launch.py:12:main]", but no "[host:12]", which is the tool's own */
+	if (*p ==
+	    '[') /* "[launch.py:12:main]", but no "[host:12]", which is the tool's own */
 		return strstr(q, ".py:") && strstr(q, ".py:") < end ? end + 1 : NULL;
 	return isdigit((unsigned char)end[-1]) && !strncmp(end, " - ", 3) ? end : NULL;
 }
 
-/* "module.name - ", and where a level comes next "module.name: ": what a formatter puts beside the level. */
+/* "module.name - ", and where a level comes next "module.name: ": what a formatter puts
+ * beside the level. */
 static const char *skip_logger(const char *p, bool before_level)
 {
 	const char *q = scan(p, "%n");
 
-	if (!q || !(islower((unsigned char)*p) || *p == '_') || memchr(p, '<', (size_t)(q - p)))
+	if (!q || !(islower((unsigned char)*p) || *p == '_') ||
+	    memchr(p, '<', (size_t)(q - p)))
 		return NULL;
 	if (!strncmp(q, " - ", 3) || !strncmp(q, " | ", 3))
 		return q;
 	return before_level && (*q == ':' || *q == ' ') ? q : NULL;
 }
 
-/* Marks between the parts of a formatter: not more blanks than it prints, for the text may be indented. */
+/* Marks between the parts of a formatter: not more blanks than it prints, for the text
+ * may be indented. */
 static const char *skip_marks(const char *p)
 {
 	const char *q = p + strspn(p, " ");
 
-	if (*q == '|' || ((*q == '-' || *q == ':') && (q[1] == ' ' || q[1] == '-')) || !strncmp(q, ">> ", 3))
+	if (*q == '|' || ((*q == '-' || *q == ':') && (q[1] == ' ' || q[1] == '-')) ||
+	    !strncmp(q, ">> ", 3))
 		q += strspn(q, "-|:>");
 	else
 		return p;
@@ -304,7 +321,8 @@ static bool take_level(struct reader *r)
 /* "host prog[123]: ", "host kernel: " */
 static bool take_syslog(struct reader *r, const char *p)
 {
-	static const char *const keepers[] = {"kernel", "systemd", "containerd", "dockerd", "kubelet", "audit"};
+	static const char *const keepers[] = {"kernel",  "systemd", "containerd",
+					      "dockerd", "kubelet", "audit"};
 	const char *host_end = scan(p, "%n "), *q;
 	bool keeper = false;
 
@@ -313,6 +331,7 @@ static bool take_syslog(struct reader *r, const char *p)
 		return false;
 	for (size_t i = 0; i < CS_COUNT(keepers); i++)
 		keeper |= !strncmp(host_end, keepers[i], strlen(keepers[i]));
+	r->levelled |= keeper;
 	if (!strncmp(q, ": ", 2) && keeper)
 		return move(r, q + 2);
 	q = scan(q, "[%d]:");
@@ -336,7 +355,8 @@ static const char *skip_parallel(struct reader *r, const char *p)
 {
 	const char *start = p + 1;
 
-	while (*p == ' ' && p[1] && p[2] == 'P' && strchr("TDPE", p[1]) && isdigit((unsigned char)p[3]))
+	while (*p == ' ' && p[1] && p[2] == 'P' && strchr("TDPE", p[1]) &&
+	       isdigit((unsigned char)p[3]))
 		p = skip_digits(p + 3);
 	if (p > start) {
 		set_label(r, "", start, (size_t)(p - start));
@@ -383,18 +403,21 @@ static bool take_dmesg(struct reader *r)
 		q = scan(q, " %1%1%1%1]");
 	if (!q && r->timed) {
 		caller = scan(r->p, "[%s");
-		q = caller && (*caller == 'T' || *caller == 'C') ? scan(caller + 1, "%d]") : NULL;
+		q = caller && (*caller == 'T' || *caller == 'C') ? scan(caller + 1, "%d]")
+								 : NULL;
 	}
 	if (!q || (*q && *q != ' '))
 		return false;
 	r->timed = true;
+	r->levelled = true; /* "INFO: task" is the kernel's own */
 	set_level(r, '-');
 	return move(r, *q ? q + 1 : q);
 }
 
 /* ---- loggers ---- */
 
-/* "F0501 12:34:56.789 123 client.cc:12] ", absl's "E0000 00:00:1733333333.123456 123 client.cc:12] " */
+/* "F0501 12:34:56.789 123 client.cc:12] ", absl's "E0000 00:00:1733333333.123456 123
+ * client.cc:12] " */
 static bool take_glog(struct reader *r)
 {
 	const char *p = r->p, *q = scan(p + 1, "%1%1%1%1 %1%1:%1%1:%d%f%S"), *end;
@@ -413,7 +436,8 @@ static bool take_glog(struct reader *r)
 	return move(r, end[1] == ' ' ? end + 2 : end + 1);
 }
 
-/* "[E ProcessGroupNCCL.cpp:737] ", "[W1130 01:02:03.000000000 ProcessGroupNCCL.cpp:123] " */
+/* "[E ProcessGroupNCCL.cpp:737] ", "[W1130 01:02:03.000000000 ProcessGroupNCCL.cpp:123] "
+ */
 static bool take_c10(struct reader *r)
 {
 	const char *p = r->p + 2, *q = scan(p, "%d %n:%d:%d.%d "), *end = strchr(p, ']');
@@ -421,14 +445,16 @@ static bool take_c10(struct reader *r)
 
 	if (!q)
 		q = scan(p, " ");
-	if (!q || !end || end <= q || end - q > 256 || !is_place(q, (size_t)(end - q), &native))
+	if (!q || !end || end <= q || end - q > 256 ||
+	    !is_place(q, (size_t)(end - q), &native))
 		return false;
 	set_level(r, r->p[1] == 'V' ? 'D' : r->p[1]);
 	r->ret->carries |= r->ret->label[0] != '\0';
 	return move(r, end[1] == ' ' ? end + 2 : end + 1);
 }
 
-/* "ERROR:root:", "ERROR 01-02 03:04:05 [core.py:12] ", "INFO 2024-05-01 12:00:00,123 x: " */
+/* "ERROR:root:", "ERROR 01-02 03:04:05 [core.py:12] ", "INFO 2024-05-01 12:00:00,123 x: "
+ */
 static bool take_head(struct reader *r)
 {
 	const char *p = r->p, *q;
@@ -436,7 +462,8 @@ static bool take_head(struct reader *r)
 
 	if (!level)
 		return false;
-	if (*p == ':' && (q = scan(p + 1, "%n:")) != NULL && isalpha((unsigned char)p[1]) && *q != ':') {
+	if (*p == ':' && (q = scan(p + 1, "%n:")) != NULL &&
+	    isalpha((unsigned char)p[1]) && *q != ':') {
 		set_level(r, level);
 		return move(r, *q == ' ' ? q + 1 : q);
 	}
@@ -464,29 +491,63 @@ static bool take_transformers(struct reader *r)
 
 /* ---- launchers ---- */
 
-/* How the lines begin that a label is certain before: what the tools of this folder and loggers print. */
+/* How the lines begin that a label is certain before: what the tools of this folder and
+ * loggers print. */
 static bool is_known(const char *p)
 {
 	static const char *const forms[] = {
-		"Traceback (", "File \"",  "  File \"", "frame #",      "Fatal Python error", "Thread ",
-		"Current thread", "terminate called", "  what():", "[rank",  "[Rank ", "[E", "[W", "[F", "*** ",
-		"==", "Segmentation fault", "Aborted", "Killed", "Bus error", "    ", "ERROR", "WARNING", "INFO",
-		"CRITICAL", "srun: ", "slurmstepd: ", "NVRM: ", "CUDA error", "NCCL ", "During handling of",
-		"The above exception", "RuntimeError", "Exception raised from", "  Segfault", "Process ",
+		"Traceback (",
+		"File \"",
+		"  File \"",
+		"frame #",
+		"Fatal Python error",
+		"Thread ",
+		"Current thread",
+		"terminate called",
+		"  what():",
+		"[rank",
+		"[Rank ",
+		"[E",
+		"[W",
+		"[F",
+		"*** ",
+		"==",
+		"Segmentation fault",
+		"Aborted",
+		"Killed",
+		"Bus error",
+		"    ",
+		"ERROR",
+		"WARNING",
+		"INFO",
+		"CRITICAL",
+		"srun: ",
+		"slurmstepd: ",
+		"NVRM: ",
+		"CUDA error",
+		"NCCL ",
+		"During handling of",
+		"The above exception",
+		"RuntimeError",
+		"Exception raised from",
+		"  Segfault",
+		"Process ",
 	};
 	const char *q = scan(p, "%n");
 
 	for (size_t i = 0; i < CS_COUNT(forms); i++)
 		if (!strncmp(p, forms[i], strlen(forms[i])))
 			return true;
-	if (skip_iso(p) || skip_iso(p + (*p == '[')) || scan(p, "#%d ") || scan(p, "%n:%d:%d [%d] NCCL "))
+	if (skip_iso(p) || skip_iso(p + (*p == '[')) || scan(p, "#%d ") ||
+	    scan(p, "%n:%d:%d [%d] NCCL "))
 		return true;
 	if (q && (*q == ':' || !*q) && q - p > 5 && (!strncmp(q - 5, "Error", 5)))
 		return true;
 	return q && *q == ':' && q - p > 9 && !strncmp(q - 9, "Exception", 9);
 }
 
-/* srun --label's "3: ", pdsh's and DeepSpeed's "node1: ". Backtraces have numbers like these. */
+/* srun --label's "3: ", pdsh's and DeepSpeed's "node1: ". Backtraces have numbers like
+ * these. */
 static bool take_task(struct reader *r)
 {
 	const char *p = r->p + strspn(r->p, " "), *q = scan(p, "%d: "), *end;
@@ -531,7 +592,8 @@ static bool take_rank(struct reader *r)
 
 	for (size_t i = 0; i < CS_COUNT(forms); i++) {
 		size_t n = strlen(forms[i]);
-		const char *q = strncmp(r->p, forms[i], n) ? NULL : scan(r->p + n, "%d]:");
+		const char *q =
+			strncmp(r->p, forms[i], n) ? NULL : scan(r->p + n, "%d]:");
 
 		if (!q)
 			continue;
@@ -545,7 +607,8 @@ static bool take_rank(struct reader *r)
 /* mpirun --tag-output's "[1,3]<stderr>:" */
 static bool take_mpirun(struct reader *r)
 {
-	const char *rank = scan(r->p, "[%d,"), *q = rank ? scan(rank, "%d]<std%a>:") : NULL;
+	const char *rank = scan(r->p, "[%d,"),
+		   *q = rank ? scan(rank, "%d]<std%a>:") : NULL;
 
 	if (!q)
 		return false;
@@ -559,7 +622,8 @@ static bool take_actor(struct reader *r)
 	const char *end = strchr(r->p, ')'), *pid = strstr(r->p, "pid="), *q;
 	char label[CS_MAX_PASTE_LABEL + 1];
 
-	if (!end || !pid || pid > end || !isdigit((unsigned char)pid[4]) || (end[1] && end[1] != ' '))
+	if (!end || !pid || pid > end || !isdigit((unsigned char)pid[4]) ||
+	    (end[1] && end[1] != ' '))
 		return false;
 	q = memchr(r->p, '=', (size_t)(end - r->p));
 	if (!q || memchr(r->p + 1, '(', (size_t)(end - r->p - 1)) || pid == r->p + 1)
@@ -583,7 +647,8 @@ static bool take_bracket(struct reader *r)
 {
 	char c = r->p[1];
 
-	if (c && strchr("VIWEF", c) && (r->p[2] == ' ' || isdigit((unsigned char)r->p[2])) && take_c10(r))
+	if (c && strchr("VIWEF", c) &&
+	    (r->p[2] == ' ' || isdigit((unsigned char)r->p[2])) && take_c10(r))
 		return true;
 	if (isupper((unsigned char)c) && take_transformers(r))
 		return true;

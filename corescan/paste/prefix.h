@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/** What loggers, launchers and log collectors put before a line: when it was printed, by whom, how bad it is. */
+/** What loggers, launchers and log collectors put before a line: when it was printed, by
+ * whom, how bad it is. */
 #ifndef CS_PASTE_PREFIX_H
 #define CS_PASTE_PREFIX_H
 
@@ -17,8 +18,9 @@ struct cs_prefix {
 };
 
 /**
- * Read what stands before the line @text. What might be the line's own is left there: a piece is taken
- * only in a form that no tool prints at the beginning of a frame, a thread or a message.
+ * Read what stands before the line @text. What might be the line's own is left there: a
+ * piece is taken only in a form that no tool prints at the beginning of a frame, a thread
+ * or a message.
  */
 void cs_prefix_read(const char *text, struct cs_prefix *ret);
 

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which lines of a log tell of an error or an end. Programs say it in their own words, so
+ * that the words decide; but people, source code and settings use the same words. A line
+ * must have such a word, must look like something that a program printed, and must not be
+ * what another dialect may want.
+ */
+#include "paste/log.h"
+
+#include "base/util.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MAX_WORD 40
+
+/* ---- words ---- */
+
+static const char *const hard[] = {
+	"abort",         "aborted",   "aborting",   "assert",      "assertion",
+	"bus",           "corrupted", "corruption", "crashed",     "critical",
+	"death",         "died",      "error",      "errors",      "exception",
+	"exitcode",      "failed",    "failure",    "fatal",       "killed",
+	"oom",           "oomkilled", "panic",      "panicked",    "segfault",
+	"segmentation",  "smashing",  "terminate",  "terminating", "uncaught",
+	"uncorrectable", "unhandled", "watchdog",   "what",
+};
+static const char *const soft[] = {
+	"broken",      "cancelled",   "cannot",       "closed",     "corrupt",
+	"couldn",      "deadlock",    "denied",       "dying",      "exceeded",
+	"exhausted",   "fail",        "fails",        "forked",     "hang",
+	"hung",        "illegal",     "insufficient", "invalid",    "kill",
+	"lost",        "misaligned",  "mismatch",     "overflow",   "preempted",
+	"refused",     "stuck",       "terminated",   "timed",      "timeout",
+	"unable",      "unavailable", "undefined",    "unexpected", "unreachable",
+	"unspecified", "violation",
+};
+/* What people write and programs do not, or hardly. */
+static const char *const personal[] = {
+	"also",       "always",       "anyone",       "anybody",   "because",
+	"believe",    "btw",          "bug",          "but",       "did",
+	"encounter",  "encountering", "experiencing", "facing",    "figure",
+	"fix",        "fixed",        "found",        "get",       "gets",
+	"getting",    "got",          "guess",        "happen",    "happened",
+	"happening",  "happens",      "hello",        "help",      "hey",
+	"hi",         "how",          "however",      "idea",      "issue",
+	"issues",     "just",         "know",         "like",      "maybe",
+	"met",        "my",           "noticed",      "our",       "people",
+	"problem",    "really",       "same",         "saw",       "seeing",
+	"seem",       "seems",        "similar",      "solution",  "solve",
+	"solved",     "someone",      "sometimes",    "still",     "thank",
+	"thanks",     "think",        "tried",        "trying",    "want",
+	"we",         "why",          "wonder",       "wondering", "work",
+	"workaround", "worked",       "working",      "works",     "would",
+};
+/* How a line of source code or of a shell begins. */
+static const char *const code[] = {
+	"#include", "$",     "%",     "//",    "/*",     "@",       "TORCH_CHECK",
+	"assert",   "async", "await", "case",  "catch",  "class",   "const",
+	"def",      "elif",  "else",  "else:", "except", "except:", "export",
+	"finally:", "for",   "from",  "if",    "import", "int",     "logger",
+	"logging",  "pip",   "pip3",  "print", "raise",  "return",  "static",
+	"struct",   "sudo",  "throw", "try:",  "void",   "while",   "with",
+	"yield",    ">>>",
+};
+/* Beginnings of what other dialects read, even where they did not take it. */
+static const char *const foreign[] = {
+	"#",
+	"==",
+	"File \"",
+	"frame #",
+	"Thread ",
+	"Current thread",
+	"(gdb)",
+	"(lldb)",
+	"[New Thread",
+	"[Switching",
+	"Traceback (",
+	"...",
+	"During handling",
+	"The above exception",
+	"Stack trace",
+	"Extension modules:",
+	"Program received",
+	"Program terminated",
+	"Core was generated",
+	"Exception raised from",
+	"Process ",
+	"TID ",
+	"warning: ",
+};
+/*
+ * What a program said in so many words, wherever it stands: a sentence that has it quotes
+ * the program. No sentence says this of itself.
+ */
+static const char *const strong[] = {
+	"WorkNCCL(SeqNum",
+	"NCCL WARN",
+	"(exitcode: ",
+	"terminate called after throwing",
+	"terminate called without an",
+	"terminate called recursively",
+	"what():  ",
+	"watchdog thread terminated with exception",
+	"double free or corruption (",
+	"corrupted size vs. prev_size",
+	"free(): invalid ",
+	"malloc(): ",
+	"realloc(): invalid",
+	"munmap_chunk(): invalid",
+	"*** stack smashing detected",
+	"*** buffer overflow detected",
+	"INTERNAL ASSERT FAILED at",
+	"is killed by signal: ",
+	"oom_kill event",
+	"symbol lookup error: ",
+	"in static TLS block",
+	"Inconsistency detected by ld.so",
+	"' panicked at ",
+	"LLVM ERROR: ",
+	"Fatal glibc error: ",
+	"MPI_ABORT was invoked",
+	"SIGSEGV received",
+	"NCCL error in: ",
+	"Worker exit type: ",
+	"died with <Signals.",
+	"terminating due to uncaught exception",
+};
+
+static bool is_in(const char *const *words, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (words[i][0] == word[0] && !strcmp(words[i], word))
+			return true;
+	return false;
+}
+
+static bool begins_with(const char *text, size_t len, const char *const *forms, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t k = strlen(forms[i]);
+
+		if (k <= len && !memcmp(text, forms[i], k))
+			return true;
+	}
+	return false;
+}
+
+static const char *find(const char *text, size_t len, const char *what)
+{
+	return memmem(text, len, what, strlen(what));
+}
+
+struct weighed {
+	bool hard, soft, personal, named; /* named: "RuntimeError", "CUDA_ERROR_X" */
+	size_t n;                         /* words */
+};
+
+/* One word, as it stands there, of @len bytes. */
+static void weigh_word(struct weighed *w, const char *word, size_t len)
+{
+	char lower[MAX_WORD];
+
+	w->n++;
+	if (len >= MAX_WORD || len < 2) {
+		w->personal |= len == 1 && *word == 'I';
+		return;
+	}
+	for (size_t i = 0; i < len; i++)
+		lower[i] = (char)tolower((unsigned char)word[i]);
+	lower[len] = '\0';
+	if (is_in(hard, CS_COUNT(hard), lower))
+		w->hard = true;
+	else if (is_in(soft, CS_COUNT(soft), lower))
+		w->soft = true;
+	else if (is_in(personal, CS_COUNT(personal), lower))
+		w->personal = true;
+	else if (find(word, len, "Error") || find(word, len, "Exception") ||
+		 find(word, len, "ERROR") || !strncmp(lower, "sig", 3))
+		w->named |= isupper((unsigned char)word[0]) ||
+			    find(word, len, "Error") != NULL;
+}
+
+static struct weighed weigh_words(const char *text, size_t len)
+{
+	struct weighed w = {0};
+	size_t i = 0, from;
+
+	while (i < len) {
+		if (!isalpha((unsigned char)text[i]) && text[i] != '_') {
+			i++;
+			continue;
+		}
+		for (from = i;
+		     i < len && (isalnum((unsigned char)text[i]) || text[i] == '_');)
+			i++;
+		weigh_word(&w, text + from, i - from);
+	}
+	return w;
+}
+
+/* ---- what a line looks like ---- */
+
+static bool has_strong(const char *text, size_t len)
+{
+	for (size_t i = 0; i < CS_COUNT(strong); i++)
+		if (find(text, len, strong[i]))
+			return true;
+	return false;
+}
+
+/* "12, 3.5,": the value of a setting, as opposed to what an error says. */
+static bool is_value(const char *p, size_t len)
+{
+	while (len && strchr(" \"',", p[len - 1]))
+		len--;
+	while (len && strchr(" \"'", *p)) {
+		p++;
+		len--;
+	}
+	return !memchr(p, ' ', len) || !len;
+}
+
+/* "timeout: 600", "max_errors=5", "\"fail_fast\": false,": no more than a name and a
+ * value. */
+static bool is_setting(const char *text, size_t len)
+{
+	size_t name = 0;
+
+	while (name < len &&
+	       (isalnum((unsigned char)text[name]) || strchr("_-. \"'", text[name])))
+		name++;
+	if (!name || name == len || (text[name] != ':' && text[name] != '='))
+		return false;
+	if (text[name] == ':' && text[0] != '"' && find(text, name, "rror"))
+		return name + 1 ==
+		       len; /* "Error: 12" tells of one, "Errors:" is a heading */
+	return is_value(text + name + 1, len - name - 1);
+}
+
+static bool is_code(const char *text, size_t len)
+{
+	char word[MAX_WORD];
+	size_t n = 0, last = len;
+
+	while (n < len && n < sizeof(word) - 1 && text[n] != ' ' && text[n] != '(' &&
+	       text[n] != '.') {
+		word[n] = text[n];
+		n++;
+	}
+	word[n] = '\0';
+	if (is_in(code, CS_COUNT(code), word))
+		return true;
+	if (last && strchr("{};\\", text[last - 1]))
+		return true;
+	if (last > 2 && !memcmp(text + last - 2, "):", 2))
+		return true;
+	/* "foo.bar(x, y)": a call and nothing else. */
+	return n < len && text[n] == '(' && n && text[last - 1] == ')' &&
+	       !memchr(text, ' ', n);
+}
+
+/* "RuntimeError: x", "[Rank 3] x", "*** x ***", "node.cc:12: x": a program's line,
+ * whatever words it has. */
+static bool is_printed(const char *text, size_t len)
+{
+	const char *colon = memchr(text, ':', len), *blank = memchr(text, ' ', len);
+	size_t word = colon ? (size_t)(colon - text) : 0;
+
+	if (*text == '[' || !strncmp(text, "*** ", 4) || !strncmp(text, "E0", 2))
+		return true;
+	if (!colon || (blank && blank < colon) || word < 2)
+		return false;
+	if (find(text, word, "rror") || find(text, word, "xception") ||
+	    find(text, word, "ERROR") || find(text, word, "FATAL") ||
+	    find(text, word, "fatal"))
+		return true;
+	return find(text, word, ".") || isdigit((unsigned char)colon[1]);
+}
+
+static bool is_list_item(const char *text)
+{
+	return (strchr("-*+", *text) && text[1] == ' ') ||
+	       (isdigit((unsigned char)*text) && (text[1] == '.' || text[1] == ')') &&
+		text[2] == ' ');
+}
+
+static bool is_sentence(const char *text, size_t len, const struct weighed *w)
+{
+	if (text[len - 1] == '?' || *text == '#' || is_list_item(text))
+		return true;
+	return w->personal && !is_printed(text, len);
+}
+
+static bool goes_on(const char *text, size_t len)
+{
+	static const char *const forms[] = {
+		"terminate called", "what():",    "panicked at",       "CUDA error",
+		"HIP error",        "NCCL error", "Last error:",       "with exception",
+		"Check failed",     "nccl",       "CUDA out of memory"};
+
+	for (size_t i = 0; i < CS_COUNT(forms); i++)
+		if (find(text, len, forms[i]))
+			return true;
+	return text[len - 1] == ':';
+}
+
+/* What a sentence quotes in `...`, if that is a message of several words; NULL: nothing.
+ */
+static const char *quoted(const char *text, size_t len, size_t *ret_len)
+{
+	const char *open = memchr(text, '`', len), *close;
+
+	while (open) {
+		size_t left = len - (size_t)(open + 1 - text);
+
+		close = memchr(open + 1, '`', left);
+		if (!close)
+			return NULL;
+		*ret_len = (size_t)(close - open - 1);
+		if (*ret_len > 12 && memchr(open + 1, ' ', *ret_len) &&
+		    !is_code(open + 1, *ret_len) && !is_setting(open + 1, *ret_len)) {
+			struct weighed w = weigh_words(open + 1, *ret_len);
+
+			if ((w.hard || w.named) && w.n > 2 && !w.personal)
+				return open + 1;
+		}
+		open = memchr(close + 1, '`', len - (size_t)(close + 1 - text));
+	}
+	return NULL;
+}
+
+/* A line without a level, or with that of a warning. */
+static bool tells(const char *text, size_t len, const struct weighed *w, char level)
+{
+	if (is_code(text, len) || is_setting(text, len) || is_sentence(text, len, w))
+		return false;
+	if (begins_with(text, len, foreign, CS_COUNT(foreign)))
+		return false;
+	if (level == 'W')
+		return w->hard || w->named;
+	return w->n > 1 || w->named;
+}
+
+enum cs_log_weight cs_log_weigh(const struct cs_line *line, const char **ret,
+				size_t *ret_len)
+{
+	const char *text = line->text + line->indent;
+	size_t len = line->len - line->indent;
+	struct weighed w;
+
+	*ret = text;
+	*ret_len = len;
+	if (len < 5)
+		return CS_LOG_NOTHING;
+	w = weigh_words(text, len);
+	if (!w.hard && !w.soft && !w.named)
+		return CS_LOG_NOTHING;
+	if (w.hard && has_strong(text, len))
+		return goes_on(text, len) ? CS_LOG_GOES_ON : CS_LOG_SAID;
+	if (line->level == 'I' || line->level == 'D')
+		return CS_LOG_NOTHING;
+	if (line->level == 'E' || line->level == 'F')
+		return begins_with(text, len, foreign, CS_COUNT(foreign)) ? CS_LOG_NOTHING
+		       : goes_on(text, len)                               ? CS_LOG_GOES_ON
+									  : CS_LOG_SAID;
+	if (tells(text, len, &w, line->level))
+		return goes_on(text, len) ? CS_LOG_GOES_ON : CS_LOG_SAID;
+	*ret = is_code(text, len) ? NULL : quoted(text, len, ret_len);
+	return *ret ? CS_LOG_SAID : CS_LOG_NOTHING;
+}
+
+bool cs_log_is_sentence(const struct cs_line *line)
+{
+	const char *text = line->text + line->indent;
+	size_t len = line->len - line->indent;
+	struct weighed w = weigh_words(text, len);
+
+	return len && is_sentence(text, len, &w);
+}
+
+bool cs_log_may_go_on(const struct cs_line *line)
+{
+	const char *text = line->text + line->indent;
+	size_t len = line->len - line->indent;
+	struct weighed w;
+
+	if (!len || line->level || begins_with(text, len, foreign, CS_COUNT(foreign)))
+		return false;
+	w = weigh_words(text, len);
+	return !is_code(text, len) && (!w.personal || is_printed(text, len)) &&
+	       !is_list_item(text);
+}
