@@ -114,6 +114,7 @@ static const struct way ways[] = {
 	{"google::LogMessage", "a failed CHECK or LOG(FATAL) of glog"},
 	{"google::DumpStackTraceAndExit", "a failed CHECK or LOG(FATAL) of glog"},
 	{"google::logging_fail", "a failed CHECK or LOG(FATAL) of glog"},
+	{"google::CheckNotNull", "a failed CHECK or LOG(FATAL) of glog"},
 	{"google::RawLog", "a failed CHECK or LOG(FATAL) of glog"},
 	{"c10::MessageLogger", "a failed CHECK or LOG(FATAL) of c10"},
 	{"absl::", "a failed CHECK or LOG(FATAL) of Abseil"},
@@ -145,6 +146,10 @@ static const struct way ways[] = {
 	{"std::panic::panic_any", "a Rust panic"},
 	/* what those are called from */
 	{"std::sys_common::backtrace::__rust_end_short_backtrace", "a Rust panic"},
+	{"core::option::Option<T>::unwrap", "a Rust panic"},
+	{"core::option::Option<T>::expect", "a Rust panic"},
+	{"core::result::Result<T,E>::unwrap", "a Rust panic"},
+	{"core::result::Result<T,E>::expect", "a Rust panic"},
 	{"core::option::unwrap_failed", "a Rust panic"},
 	{"core::option::expect_failed", "a Rust panic"},
 	{"core::result::unwrap_failed", "a Rust panic"},
@@ -195,8 +200,10 @@ static const struct way *way_of(const struct cs_frame *frame)
 {
 	if (!frame->function || frame->nearest)
 		return NULL;
+	/* The whole name of an instance of a template begins with its return type. */
 	for (size_t i = 0; i < CS_COUNT(ways); i++)
-		if (matches(ways[i].pattern, frame->function))
+		if (matches(ways[i].pattern, frame->function) ||
+		    (frame->short_name && matches(ways[i].pattern, frame->short_name)))
 			return &ways[i];
 	return NULL;
 }

@@ -6,7 +6,7 @@
  *	F20260131 12:34:56.789012 4711 store.cc:12] glog: src/logging.cc; without the year before 0.6, Abseil
  *	F0131 12:34:56.789012 4711 store.cc:12]     (absl/log/internal/log_format.cc) always
  *	[store.cc : 12] RAW:                        absl/base/internal/raw_logging.cc
- *	[F131 12:34:56.789012345 store.cpp:12]      pytorch: c10/util/Logging.cpp, MessageLogger; before 2.0
+ *	[F131 12:34:56.789012345 store.cpp:12]      pytorch: c10/util/Logging.cpp, MessageLogger; up to 2.1
  *	[F store.cpp:12]
  *
  * TensorFlow's message has no head, but its object has what the head is made of (tensorflow, xla:

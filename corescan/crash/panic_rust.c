@@ -119,20 +119,29 @@ static size_t end_of_panic(const struct cs_panic *p)
 	return end;
 }
 
+/**
+ * The payload's text if the word at @i, a pointer to a Location, is the location of a PanicHookInfo: {payload,
+ * location, can_unwind, force_no_backtrace}, up to 1.80 PanicInfo with @between = 1 word, the message, after the
+ * payload.
+ */
+static const char *payload_before(const struct cs_panic *p, size_t i, size_t between)
+{
+	size_t at = i - between - 2;
+
+	if (i < between + 2 || i + 1 >= p->n_words || p->words[i + 1] & (between ? 0xfe : 0xfefe))
+		return NULL;
+	return payload(p, p->words[at], p->words[at + 1]);
+}
+
 bool cs_panic_rust(const struct cs_panic *p, struct cs_crash *ret)
 {
-	/* Words from the pointer to the Location to the payload: 1.63 has the message between them. */
-	static const int beside[] = {-2, -3, 1, 2, -4};
 	size_t last = end_of_panic(p), end = last ? cs_panic_word(p, p->frames[last - 1].high) : 0;
 	struct location where;
 
-	for (size_t i = cs_panic_word(p, p->frames[p->first].low); i < end; i++) {
-		if (!read_location(p, p->words[i], &where))
-			continue;
-		for (size_t j = 0; j < CS_COUNT(beside); j++) {
-			size_t at = i + (size_t)(ptrdiff_t)beside[j]; /* wraps below 0: too great */
-			const char *text = at < p->n_words - 1
-						   ? payload(p, p->words[at], p->words[at + 1])
+	for (size_t between = 0; between < 2; between++) {
+		for (size_t i = cs_panic_word(p, p->frames[p->first].low); i < end; i++) {
+			const char *text = read_location(p, p->words[i], &where)
+						   ? payload_before(p, i, between)
 						   : NULL;
 
 			if (!text)
