@@ -43,19 +43,20 @@ static void put_cause(struct cs_strbuf *out, const struct cs_crash *c)
 }
 
 /*
- * @lead and the frame as the text report has it, "function at file:line (module)"; nothing where @told, if there
- * is one, has its name already.
+ * @lead and the frame as the text report has it, "function at file:line (module)"; nothing where @told, if
+ * there is one, has its name already.
  */
 static struct cs_error *put_place(struct cs_strbuf *out, const char *lead, const struct cs_frame *f,
 				  const char *told)
 {
-	CS_CLEANUP(cs_md_sheet_deinit) struct cs_md_sheet sheet;
+	CS_CLEANUP(cs_md_sheet_deinit) struct cs_md_sheet sheet = {0};
 	char name[MAX_NAME];
 
 	CS_TRY(cs_md_sheet_init(&sheet));
 	cs_text_place(&sheet.text, f);
 	CS_TRY(cs_md_sheet_done(&sheet));
-	snprintf(name, sizeof(name), "%.*s", (int)CS_MIN(strcspn(sheet.bytes, " "), sizeof(name)), sheet.bytes);
+	snprintf(name, sizeof(name), "%.*s", (int)CS_MIN(strcspn(sheet.bytes, " "), sizeof(name)),
+		 sheet.bytes);
 	if (told && strstr(told, name))
 		return NULL;
 	cs_strbuf_puts(out, lead);
@@ -259,7 +260,7 @@ static struct cs_error *add_row(struct cs_md *m, const char *name, const char *v
 
 static struct cs_error *add_command(struct cs_md *m, const struct cs_process *p)
 {
-	CS_CLEANUP(cs_md_sheet_deinit) struct cs_md_sheet sheet;
+	CS_CLEANUP(cs_md_sheet_deinit) struct cs_md_sheet sheet = {0};
 
 	if (!p->n_command)
 		return add_row(m, "program", p->executable ? p->executable : p->name, MAX_VALUE);

@@ -265,16 +265,17 @@ static bool closes_inner(const char *s, size_t len)
 static void put_word(struct cs_strbuf *out, const char *s, size_t len, bool first)
 {
 	size_t open = 0, close = len;
+	bool list;
 
 	while (open < len && strchr("(\"", s[open]))
 		open++;
 	while (close > open && strchr(".,;:?!)\"'", s[close - 1]) && !closes_inner(s + open, close - open))
 		close--;
 	/* "1." and "1)" at the begin would be a list. */
-	if (first && close > open && strspn(s + open, "0123456789") >= close - open && close < len)
-		close = len;
+	list = first && close > open && strspn(s + open, "0123456789") >= close - open && close < len;
+	close = list ? len : close;
 	cs_strbuf_put(out, s, open);
-	if (is_plain_word(s + open, close - open))
+	if (!list && is_plain_word(s + open, close - open))
 		cs_strbuf_put(out, s + open, close - open);
 	else if (close > open)
 		put_code(out, s + open, close - open, CS_MD_MAX_LINE);

@@ -49,28 +49,40 @@ static struct cs_error *put_exception(struct cs_md *m, struct cs_strbuf *out,
 	return NULL;
 }
 
+/* One that some C++ library keeps and of which nothing is known helps nobody. */
+static bool says_something(const struct cs_exception *e)
+{
+	return e->type || e->message || e->n_frames || e->cause || e->context;
+}
+
 struct cs_error *cs_md_exceptions(struct cs_md *m)
 {
 	CS_CLEANUP(cs_text_folds_deinit) struct cs_text_folds folds = {0};
 	CS_CLEANUP(cs_strbuf_deinit) struct cs_strbuf unit;
-	size_t shown = 0;
+	size_t shown = 0, rest = 0;
 	bool fits = true;
 
 	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
 	if (!m->a->n_exceptions)
 		return NULL;
 	CS_TRY(cs_text_exceptions_fold(m->a, &folds));
-	for (; shown < CS_MIN(folds.n, (size_t)MAX_EXCEPTIONS) && fits; shown += fits) {
-		if (cs_md_room(m) < CS_MD_MIN_BLOCK)
-			break;
+	for (size_t i = 0; i < folds.n; i++) {
+		if (!says_something(&m->a->exceptions[folds.folds[i].first]))
+			continue;
+		if (!fits || shown == MAX_EXCEPTIONS || cs_md_room(m) < CS_MD_MIN_BLOCK) {
+			rest++;
+			continue;
+		}
 		cs_strbuf_puts(&unit, shown ? "\n" : "");
-		CS_TRY(put_exception(m, &unit, &folds, &folds.folds[shown]));
+		CS_TRY(put_exception(m, &unit, &folds, &folds.folds[i]));
 		CS_TRY(cs_md_add(m, &unit, &fits));
+		shown += fits;
+		rest += !fits;
 	}
-	if (shown == folds.n)
+	if (!rest)
 		return NULL;
-	cs_strbuf_printf(&unit, "\n%s more exceptions: `corescan --threads CORE`\n",
-			 cs_text_count(folds.n - shown));
+	cs_strbuf_printf(&unit, "\n%s more exception%s: `corescan --threads CORE`\n", cs_text_count(rest),
+			 rest == 1 ? "" : "s");
 	return cs_md_add(m, &unit, &fits);
 }
 

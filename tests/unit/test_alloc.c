@@ -134,6 +134,7 @@ static struct core_builder *small_core(void)
 static bool run(const char *path, unsigned long n, FILE *out)
 {
 	static const struct cs_text_options all = {.threads = true, .modules = true, .all = true};
+	static const struct cs_markdown_options markdown = {.threads = true};
 	struct cs_options options = {.size = sizeof(options)};
 	const struct cs_analysis *a = NULL;
 	struct cs_error *err;
@@ -150,6 +151,7 @@ static bool run(const char *path, unsigned long n, FILE *out)
 		assert_true(a->n_threads == 2 || failed);
 		(void)cs_ok(cs_report_text(a, &all, out));
 		(void)cs_ok(cs_report_json(a, out));
+		(void)cs_ok(cs_report_markdown(a, &markdown, out));
 	}
 	hit = failed;
 	countdown = 0;

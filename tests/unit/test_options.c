@@ -177,6 +177,8 @@ static void test_wrong_usage(void **state)
 		{"c --exe", "--exe needs a value"},
 		{"-L", "--lib-path needs a value"},
 		{"--json=1 c", "--json takes no value"},
+		{"--markdown -j c", "--markdown and --json are two forms"},
+		{"-M --python c", "--markdown and --python are two forms"},
 		{"--de x c", "--de could be several"},
 		{"--exe '' c", "--exe needs a FILE"},
 		{"--exe / c", "--exe /: not a regular file"},
