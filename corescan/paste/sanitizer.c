@@ -240,8 +240,11 @@ static bool take_valgrind(struct cs_paster *p, const struct cs_line *line, const
 	"Syscall param .*|Process terminating with default action of signal \\d+ \\((SIG\\w+)\\).*|"         \
 	"Stack overflow in thread.*"
 
+/* How gdb's frames end, whose beginning is the same. */
+#define GDB ".*\\)(?: at \\S+:\\d+| from /\\S+)$|.* \\(\\)$"
+
 static const struct cs_rule rules[] = {
-	{"#", "^ *#(\\d+) +0x[0-9a-f]+( +in)? (.*)$", take_frame},
+	{"#", "^ *#(\\d+) 0x[0-9a-f]+( +in)? (?!" GDB ")(.*)$", take_frame},
 	{"#", "^ *#(\\d+)() (?!0x)(\\S.* \\(\\S+\\+0x[0-9a-f]+\\).*|<null> .*)$", take_frame},
 	{"== ", "^==\\d+== +(at|by) 0x[0-9A-Fa-f]+: (.*?) \\((?:in (.*)|(.*:\\d+))\\)$", take_valgrind},
 	{"???", "^==\\d+== +(at|by) 0x[0-9A-Fa-f]+: (\\?\\?\\?)$", take_valgrind},

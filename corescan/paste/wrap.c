@@ -69,11 +69,15 @@ static bool ends_amid(struct cs_span s)
 	return false;
 }
 
-/* The columns at which terminals and trackers break. */
+/* The columns at which terminals and trackers break; the line may be several of theirs already. */
 static bool is_full(const struct cs_line *line)
 {
-	return line->len == 80 || line->len == 79 || line->len == 100 || line->len == 120 || line->len == 132 ||
-	       line->len == 160;
+	static const size_t columns[] = {80, 100, 120, 132};
+
+	for (size_t i = 0; i < CS_COUNT(columns); i++)
+		if (line->len >= columns[i] && line->len % columns[i] == 0)
+			return true;
+	return false;
 }
 
 /* "at a.c:5", "from /lib/libx.so" */
@@ -90,19 +94,23 @@ bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next
 {
 	struct cs_span s = cs_span_from((struct cs_span){line->text, line->len}, line->indent);
 	struct cs_span more = cs_span_from((struct cs_span){next->text, next->len}, next->indent);
+	struct cs_call call;
 
 	if (!more.len || !is_frame(s) || s.len > LONGEST || begins_something(more, next->indent))
 		return false;
 	*ret_blank = true;
+	if (cs_span_begins(more, "() ") || cs_span_is(more, "()"))
+		return cs_span_find(s, " ()") == s.len;
 	if (is_place(more))
 		return !has_place(s);
 	if (cs_span_is_open(s) || ends_amid(s)) {
-		*ret_blank = next->indent || !is_full(line) || line->len == 79;
+		*ret_blank = next->indent || !is_full(line);
 		if (cs_span_ends(s, "::") || cs_span_begins(more, "::") || cs_span_begins(more, ","))
 			*ret_blank = false;
 		return true;
 	}
-	/* The middle of a path or of a name: one word, which can be nothing else. */
+	/* The middle of a path or of a name. */
 	*ret_blank = false;
-	return is_full(line) && !next->indent && cs_span_find(more, " ") == more.len;
+	return is_full(line) && !next->indent &&
+	       (cs_span_find(more, " ") == more.len || (s.at[0] == '#' && !cs_call_split(s, &call)));
 }
