@@ -119,6 +119,10 @@ void cs_paster_frame(struct cs_paster *p, const struct cs_paste_frame *frame)
 	}
 	p->n_frames++;
 	p->n_frames_ever++;
+	/* At once: the report may end before the line does. */
+	p->had |= UINT64_C(1) << p->asked;
+	if (!p->paste.format)
+		p->paste.format = cs_dialects[p->asked]->name;
 }
 
 struct cs_paste_frame *cs_paster_last_frame(struct cs_paster *p)

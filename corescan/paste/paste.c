@@ -82,8 +82,8 @@ static struct cs_paster *stream_of(struct input *in, const char *label)
 
 /* ---- dialects ---- */
 
-/* After dialect number @i took @line: what it added is its own. */
-static void note_taken(struct cs_paster *p, size_t i, const struct cs_line *line, size_t frames)
+/* After a dialect took @line; @frames had been added before. */
+static void note_taken(struct cs_paster *p, const struct cs_line *line, size_t frames)
 {
 	if (!p->first_line)
 		p->first_line = line->number;
@@ -91,9 +91,6 @@ static void note_taken(struct cs_paster *p, size_t i, const struct cs_line *line
 	if (p->n_frames_ever == frames || !p->n_frames)
 		return;
 	p->last_stack_line = line->number;
-	p->had |= UINT64_C(1) << i;
-	if (!p->paste.format)
-		p->paste.format = cs_dialects[i]->name;
 }
 
 static bool offer(struct cs_paster *p, size_t i, const struct cs_line *line)
@@ -106,7 +103,7 @@ static bool offer(struct cs_paster *p, size_t i, const struct cs_line *line)
 	if (p->open != i)
 		cs_paster_close_dialect(p);
 	p->open = i;
-	note_taken(p, i, line, frames);
+	note_taken(p, line, frames);
 	return true;
 }
 
@@ -118,7 +115,10 @@ static bool offer_more(struct cs_paster *p, size_t open, const struct cs_line *l
 	if (open == CS_NO_DIALECT || !cs_dialects[open]->more || !cs_dialects[open]->more(p, line))
 		return false;
 	p->open = open; /* a report may have ended in between */
-	note_taken(p, open, line, frames);
+	note_taken(p, line, frames);
+	/* What goes on after a stack, as an exception's message does, belongs to it. */
+	if (p->had >> open & 1)
+		p->last_stack_line = line->number;
 	return true;
 }
 

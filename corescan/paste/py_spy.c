@@ -71,7 +71,8 @@ static void begin_process(struct cs_paster *p, const struct cs_line *line)
 {
 	struct cs_paster_state *state = cs_paster_state(p);
 	struct cs_line first = *line;
-	uint32_t made = (uint32_t)(state->number >> 32), pid = (uint32_t)state->number;
+	uint32_t pid = (uint32_t)state->number;
+	bool again = state->phase == CHILD && state->number >> 32 == pid;
 	char version[65];
 
 	snprintf(version, sizeof(version), "%s", cs_strbuf_text(&state->text));
@@ -80,11 +81,11 @@ static void begin_process(struct cs_paster *p, const struct cs_line *line)
 	 * Versions up to 0.4.1 print each child again after every thread of the parent. The parent's
 	 * threads go to the child's report then: nothing in the text tells them from the child's.
 	 */
-	if (state->phase != CHILD || made != pid)
+	if (!again)
 		cs_paster_fresh(p, &first);
 	state->number = pid;
 	cs_paster_pid(p, (int32_t)pid);
-	if (*version && made != pid)
+	if (*version && !again)
 		cs_paster_version(p, "python", version);
 }
 

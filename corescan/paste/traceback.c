@@ -44,7 +44,6 @@ enum {
 
 /* state->number: how far the traceback is indented, and these */
 #define INDENT UINT64_C(0xffff)
-#define LOGGED (UINT64_C(1) << 16)  /* its exception has a log prefix */
 #define FLAT (UINT64_C(1) << 17)    /* blanks at the beginning of lines were lost */
 #define GROUP (UINT64_C(1) << 18)   /* an exception group's: lines begin with "|" */
 #define BOX (UINT64_C(1) << 19)     /* rich's */
@@ -52,6 +51,7 @@ enum {
 #define ASIDE (UINT64_C(1) << 21)   /* not what the process ends of */
 #define THREAD (UINT64_C(1) << 22)  /* what a thread ended of; its name is in state->text */
 #define CUT (UINT64_C(1) << 23)     /* its header is not there */
+#define LEVEL_SHIFT 24              /* above: what log prefix its exception has */
 
 #define MAX_MESSAGE_LINES 100U
 #define MAX_WORD 512U
@@ -68,6 +68,16 @@ static void set_word(struct cs_paster_state *s, const char *word, size_t len)
 	cs_strbuf_deinit(&s->text);
 	cs_strbuf_init(&s->text, MAX_WORD - 1);
 	cs_strbuf_put(&s->text, word, len < MAX_WORD ? len : MAX_WORD - 1);
+}
+
+static uint64_t level_of(const struct cs_line *line)
+{
+	return (uint64_t)(unsigned char)line->level << LEVEL_SHIFT;
+}
+
+static const char *keep(struct cs_paster *p, struct cs_span s)
+{
+	return s.len ? cs_paster_keep(p, s.at, s.len) : "";
 }
 
 static size_t indent_of(const struct cs_paster_state *s)
@@ -147,7 +157,7 @@ static bool take_header(struct cs_paster *p, const struct cs_line *line, const s
 		    (cs_paste_has_dump(p) || cs_paster_has(p, &cs_dialect_traceback)))
 			cs_paster_fresh(p, line);
 		start.chained = true;
-		cs_paster_message(p, line, cs_paster_keep(p, before.at, before.len));
+		cs_paster_message(p, line, keep(p, before));
 	}
 	begin(p, line, &start);
 	return true;
@@ -303,9 +313,9 @@ static void say(struct cs_paster *p, const struct cs_line *line, struct cs_span 
 
 	if (cs_span_begins(text, "KeyboardInterrupt") && !cs_paster_last_message(p, &where))
 		cs_paster_kind(p, CS_PASTE_HANG);
-	cs_paster_message(p, line, cs_paster_keep(p, text.at, text.len));
+	cs_paster_message(p, line, keep(p, text));
 	s->phase = MESSAGE;
-	s->number = (s->number & ~LOGGED) | (line->level ? LOGGED : 0);
+	s->number = level_of(line) | (s->number & ((UINT64_C(1) << LEVEL_SHIFT) - 1));
 	s->line = line->number;
 }
 
@@ -334,7 +344,7 @@ static bool go_on(struct cs_paster *p, const struct cs_line *line, struct cs_spa
 		return false;
 	}
 	/* state->line is where the message's first lines are, once it has many. */
-	if (begins_other(cs_span_trim(text)) || (s->number & LOGGED) != (line->level ? LOGGED : 0) ||
+	if (begins_other(cs_span_trim(text)) || s->number >> LEVEL_SHIFT != level_of(line) >> LEVEL_SHIFT ||
 	    (s->phase == BLANK && line->indent <= indent_of(s)) ||
 	    line->number > s->line + MAX_MESSAGE_LINES) {
 		s->phase = DONE;
@@ -343,7 +353,7 @@ static bool go_on(struct cs_paster *p, const struct cs_line *line, struct cs_spa
 	if (s->phase == BLANK)
 		cs_paster_continue(p, line, "");
 	s->phase = MESSAGE;
-	cs_paster_continue(p, line, cs_paster_keep(p, text.at, text.len));
+	cs_paster_continue(p, line, keep(p, text));
 	return true;
 }
 
@@ -418,7 +428,7 @@ static void add_group_line(struct cs_paster *p, const struct cs_line *line, stru
 		 is_exception(text, false))
 		say(p, line, text);
 	else if (s->phase == MESSAGE)
-		cs_paster_continue(p, line, cs_paster_keep(p, text.at, text.len));
+		cs_paster_continue(p, line, keep(p, text));
 }
 
 static bool take_group_rule(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
