@@ -20,25 +20,31 @@ enum {
 	IN_MAP = 2,  /* a list of what is mapped, as old C libraries print it */
 	IN_RUST = 4, /* frames have no address */
 	IN_PANIC = 8, /* the message goes on */
-	NUMBERED = 16, /* the list's lines begin with numbers and a library */
+	OF_CRASH = 16, /* the frames that come are those of who died */
 };
 
-static void begin_list(struct cs_paster *p, int phase, bool crashed)
+/* What follows is the stack of who died: its thread is there once it has a frame. */
+static void expect_list(struct cs_paster *p, int phase, uint64_t tid)
 {
-	struct cs_paste_thread t = {.crashed = crashed};
+	struct cs_paster_state *s = cs_paster_state(p);
 
-	cs_paster_thread(p, &t, false);
-	cs_paster_state(p)->phase = IN_LIST | phase;
+	s->phase = OF_CRASH | phase;
+	s->number = tid <= INT32_MAX ? tid : 0;
 }
 
 static void add_frame(struct cs_paster *p, struct cs_paste_frame *frame)
 {
+	struct cs_paster_state *s = cs_paster_state(p);
 	const struct cs_paste_frame *last = cs_paster_last_frame(p);
+	struct cs_paste_thread t = {.crashed = s->phase & OF_CRASH, .tid = (int32_t)s->number};
 
 	/* Another list begins where numbers begin anew, and where they begin or end. */
-	if (!(cs_paster_state(p)->phase & IN_LIST) ||
-	    (last && frame->number <= last->number && (frame->number >= 0 || last->number >= 0)))
-		begin_list(p, cs_paster_state(p)->phase & NUMBERED, false);
+	if (!(s->phase & IN_LIST) ||
+	    (last && frame->number <= last->number && (frame->number >= 0 || last->number >= 0))) {
+		cs_paster_thread(p, &t, false);
+		s->phase = IN_LIST | (s->phase & IN_RUST);
+		s->number = 0;
+	}
 	cs_paste_native(p, frame);
 }
 
@@ -54,7 +60,7 @@ static bool take_signal(struct cs_paster *p, const struct cs_line *line, const s
 	cs_paster_signal(p, cs_group_text(p, g, 1));
 	if (cs_group_number(g, 2, 10, &pid) && pid <= INT32_MAX)
 		cs_paster_pid(p, (int32_t)pid);
-	begin_list(p, 0, true);
+	expect_list(p, 0, 0);
 	return true;
 }
 
@@ -63,7 +69,7 @@ static bool take_check(struct cs_paster *p, const struct cs_line *line, const st
 {
 	(void)line;
 	(void)g;
-	begin_list(p, 0, true);
+	expect_list(p, 0, 0);
 	return true;
 }
 
@@ -125,7 +131,7 @@ static bool take_symbol(struct cs_paster *p, const struct cs_line *line, const s
 /* "python[0x5678ab]": a library alone */
 static bool take_library(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	return cs_paster_state(p)->phase & IN_LIST && take_symbol(p, line, g);
+	return cs_paster_state(p)->phase & (IN_LIST | OF_CRASH) && take_symbol(p, line, g);
 }
 
 /* " 0 0x0000000000012980 funlockfile()  ???:0": UCX */
@@ -136,7 +142,8 @@ static bool take_ucx(struct cs_paster *p, const struct cs_line *line, const stru
 	uint64_t n;
 
 	(void)line;
-	if (!(cs_paster_state(p)->phase & IN_LIST) || !cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!(cs_paster_state(p)->phase & (IN_LIST | OF_CRASH)) || !cs_group_number(g, 1, 10, &n) ||
+	    n > CS_MAX_FACT_FRAMES)
 		return false;
 	if (cs_span_ends(name, "()") && cs_span_find(name, "operator()") + strlen("operator()") != name.len)
 		name.len -= 2;
@@ -153,9 +160,8 @@ static bool take_ucx_head(struct cs_paster *p, const struct cs_line *line, const
 	uint64_t tid;
 
 	(void)line;
-	begin_list(p, 0, true);
-	if (cs_group_number(g, 1, 10, &tid) && tid <= INT32_MAX && cs_paster_current(p))
-		cs_paster_current(p)->tid = (int32_t)tid;
+	cs_group_number(g, 1, 10, &tid);
+	expect_list(p, 0, tid);
 	return true;
 }
 
@@ -185,7 +191,7 @@ static bool take_mpi(struct cs_paster *p, const struct cs_line *line, const stru
 	(void)line;
 	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
 		cs_paster_pid(p, (int32_t)pid);
-	begin_list(p, 0, true);
+	expect_list(p, 0, 0);
 	return true;
 }
 
@@ -264,7 +270,6 @@ static bool take_numbered(struct cs_paster *p, const struct cs_line *line, const
 	frame.number = (int64_t)n;
 	frame.library = cs_paste_library(p, cs_span_of_group(g, 2));
 	frame.function = cs_paste_function(p, name);
-	cs_paster_state(p)->phase |= NUMBERED;
 	add_frame(p, &frame);
 	return true;
 }
@@ -297,7 +302,7 @@ static bool take_mac_thread(struct cs_paster *p, const struct cs_line *line, con
 	t.main = n == 0;
 	t.name = cs_group_text(p, g, 3);
 	cs_paster_thread(p, &t, false);
-	cs_paster_state(p)->phase = IN_LIST | NUMBERED;
+	cs_paster_state(p)->phase = IN_LIST;
 	return true;
 }
 
@@ -335,7 +340,7 @@ static bool take_rust_head(struct cs_paster *p, const struct cs_line *line, cons
 {
 	(void)line;
 	(void)g;
-	begin_list(p, IN_RUST, true);
+	expect_list(p, IN_RUST, 0);
 	return true;
 }
 

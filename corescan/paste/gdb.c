@@ -404,10 +404,8 @@ static bool take_listed(struct cs_paster *p, const struct cs_line *line, const s
 	settle(p);
 	if (cs_group_is(g, 1))
 		cs_paster_state(p)->number = tid;
-	if (find_thread(p, (int32_t)tid, &at)) {
-		cs_paster_thread_at(p, at)->ordinal = (uint32_t)ordinal;
+	if (find_thread(p, (int32_t)tid, &at))
 		return true;
-	}
 	t.tid = (int32_t)tid;
 	t.ordinal = (uint32_t)ordinal;
 	t.name = cs_group_text(p, g, 4);

@@ -111,7 +111,7 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 	return true;
 }
 
-/* "f<int>(this=0x1, x=3)" without the values; "f(int)" is a name. */
+/* "f<int>(this=0x1, x=3) const" without the values; "f(int)" is a name. */
 static struct cs_span without_values(struct cs_span s)
 {
 	size_t at = 0;
@@ -119,16 +119,35 @@ static struct cs_span without_values(struct cs_span s)
 	while (at < s.len) {
 		size_t open = at + cs_span_find(cs_span_from(s, at), "(");
 		size_t end = open < s.len ? cs_span_close(s, open) : s.len;
-		struct cs_span in;
 
 		if (open >= s.len || end > s.len)
 			return s;
-		in = (struct cs_span){s.at + open + 1, end - open - 2};
-		if (end == s.len && (cs_span_find(in, "=") < in.len))
+		if (cs_span_find((struct cs_span){s.at + open, end - open}, "=") < end - open)
 			return (struct cs_span){s.at, open};
 		at = end;
 	}
 	return s;
+}
+
+static const char *function_of(struct cs_paster *p, struct cs_span s)
+{
+	struct cs_strbuf name;
+	const char *kept;
+
+	s = without_values(s);
+	if (cs_span_begins(s, "::"))
+		s = cs_span_from(s, 2);
+	if (cs_span_begins(s, "___lldb_unnamed_symbol"))
+		return NULL;
+	if (!cs_span_is(s, "operator") && !cs_span_ends(s, ":operator"))
+		return cs_paste_function(p, s);
+	/* Its name ends with "()", which lldb replaces by the values. */
+	cs_strbuf_init(&name, CS_MAX_FACT_NAME);
+	cs_strbuf_put(&name, s.at, s.len);
+	cs_strbuf_puts(&name, "()");
+	kept = cs_paste_function(p, CS_SPAN(cs_strbuf_text(&name)));
+	cs_strbuf_deinit(&name);
+	return kept;
 }
 
 /* "f(x=3) at a.c:3:5 [opt]", "raise + 325", "f [inlined] g(int) at b.h:7:1" */
@@ -155,7 +174,7 @@ static void split_symbol(struct cs_paster *p, struct cs_span s, struct cs_paste_
 		at--;
 	if (at < s.len && at > 3 && !memcmp(s.at + at - 3, " + ", 3))
 		s.len = at - 3;
-	frame->function = cs_paste_function(p, without_values(s));
+	frame->function = function_of(p, s);
 }
 
 /* "  * frame #0: 0x00007f.. libc.so.6`raise + 325" */

@@ -371,7 +371,11 @@ void cs_paste_native(struct cs_paster *p, const struct cs_paste_frame *frame)
 	if (!t)
 		return;
 	t->main |= is_one_of(frame->function, starts, CS_COUNT(starts));
-	t->crashed |= is_one_of(frame->function, ends, CS_COUNT(ends));
+	if (!is_one_of(frame->function, ends, CS_COUNT(ends)))
+		return;
+	t->crashed = true;
+	cs_paster_kind(p, CS_PASTE_CRASH);
+	cs_paster_signal(p, "SIGABRT");
 }
 
 bool cs_paste_same_stack(const struct cs_paste_thread *a, const struct cs_paste_thread *b)

@@ -39,21 +39,12 @@ static void end_list(struct cs_paster *p)
 	}
 }
 
-static void begin_list(struct cs_paster *p, int phase)
-{
-	static const struct cs_paste_thread thrower = {.crashed = true};
-
-	end_list(p);
-	cs_paster_thread(p, &thrower, false);
-	cs_paster_state(p)->phase = IN_LIST | phase;
-}
-
 /* "Exception raised from f at ../c10/x.cpp:123 (most recent call first):" */
 static bool take_head(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	(void)line;
 	(void)g;
-	begin_list(p, 0);
+	end_list(p);
 	return true;
 }
 
@@ -61,19 +52,22 @@ static bool take_captured(struct cs_paster *p, const struct cs_line *line, const
 {
 	(void)line;
 	(void)g;
-	if (cs_paster_state(p)->phase & IN_LIST && !cs_paster_last_frame(p))
-		cs_paster_state(p)->phase |= CAPTURED;
-	else
-		begin_list(p, CAPTURED);
+	end_list(p);
+	cs_paster_state(p)->phase = CAPTURED;
 	return true;
 }
 
 static void add_frame(struct cs_paster *p, struct cs_paste_frame *frame)
 {
+	static const struct cs_paste_thread thrower = {.crashed = true};
 	struct cs_paste_frame *last = cs_paster_last_frame(p);
+	int captured = cs_paster_state(p)->phase & CAPTURED;
 
-	if (!(cs_paster_state(p)->phase & IN_LIST) || (last && frame->number <= last->number))
-		begin_list(p, cs_paster_state(p)->phase & CAPTURED);
+	if (!(cs_paster_state(p)->phase & IN_LIST) || (last && frame->number <= last->number)) {
+		end_list(p);
+		cs_paster_thread(p, &thrower, false);
+		cs_paster_state(p)->phase = IN_LIST | captured;
+	}
 	if (frame->python)
 		cs_paster_frame(p, frame);
 	else
