@@ -27,13 +27,15 @@ bool cs_log_collected(struct cs_paster *p, const struct cs_line *line,
 		{"vLLM Version", "vllm"},
 		{"Using NCCL version", "nccl"},
 	};
-	const char *what = cs_group_text(p, g, 1), *value = cs_group_text(p, g, 2);
+	const char *what = cs_group_text(p, g, 1), *value = cs_group_text(p, g, 2), *text;
+	size_t len;
 
-	(void)line;
 	for (size_t i = 0; what && value && i < CS_COUNT(rows); i++) {
 		if (strcmp(rows[i].text, what))
 			continue;
 		cs_paster_version(p, rows[i].name, value);
+		if (cs_log_weigh(line, &text, &len) != CS_LOG_NOTHING)
+			cs_log_say(p, line, text, len, true); /* an error that names it */
 		return true;
 	}
 	return false;

@@ -17,41 +17,80 @@
 /* ---- words ---- */
 
 static const char *const hard[] = {
-	"abort",         "aborted",   "aborting",   "assert",      "assertion",
-	"bus",           "corrupted", "corruption", "crashed",     "critical",
-	"death",         "died",      "error",      "errors",      "exception",
-	"exitcode",      "failed",    "failure",    "fatal",       "killed",
-	"oom",           "oomkilled", "panic",      "panicked",    "segfault",
-	"segmentation",  "smashing",  "terminate",  "terminating", "uncaught",
-	"uncorrectable", "unhandled", "watchdog",   "what",
+	"abort",     "aborted",     "aborting",   "assert",        "assertion",
+	"bus",       "corrupted",   "corruption", "crashed",       "critical",
+	"death",     "died",        "error",      "errors",        "exception",
+	"exitcode",  "failed",      "failure",    "fatal",         "fault",
+	"killed",    "mpi_abort",   "oom",        "oomkilled",     "panic",
+	"panicked",  "pure",        "segfault",   "segmentation",  "smashing",
+	"terminate", "terminating", "uncaught",   "uncorrectable", "unhandled",
+	"watchdog",
 };
 static const char *const soft[] = {
-	"broken",      "cancelled",   "cannot",       "closed",     "corrupt",
-	"couldn",      "deadlock",    "denied",       "dying",      "exceeded",
-	"exhausted",   "fail",        "fails",        "forked",     "hang",
-	"hung",        "illegal",     "insufficient", "invalid",    "kill",
-	"lost",        "misaligned",  "mismatch",     "overflow",   "preempted",
-	"refused",     "stuck",       "terminated",   "timed",      "timeout",
-	"unable",      "unavailable", "undefined",    "unexpected", "unreachable",
-	"unspecified", "violation",
+	"broken",
+	"cancelled",
+	"cannot",
+	"closed",
+	"corrupt",
+	"couldn",
+	"deadline_exceeded",
+	"deadlocks",
+	"err",
+	"exceeds",
+	"resource_exhausted",
+	"failed_precondition",
+	"deadlock",
+	"denied",
+	"dying",
+	"exceeded",
+	"exhausted",
+	"fail",
+	"fails",
+	"forked",
+	"hang",
+	"hung",
+	"illegal",
+	"insufficient",
+	"invalid",
+	"kill",
+	"lost",
+	"misaligned",
+	"mismatch",
+	"overflow",
+	"preempted",
+	"refused",
+	"stuck",
+	"terminated",
+	"timed",
+	"timeout",
+	"unable",
+	"unavailable",
+	"undefined",
+	"unexpected",
+	"unreachable",
+	"unspecified",
+	"violation",
+};
+/* What only means that a line may have a text of `strong`. */
+static const char *const hints[] = {
+	"ancdata",  "barrier",   "gil",    "checksum",   "completion", "double",
+	"free",     "freed",     "malloc", "many",       "omp",        "panicked",
+	"openblas", "threshold", "warn",   "terminated", "retry",
 };
 /* What people write and programs do not, or hardly. */
 static const char *const personal[] = {
-	"also",       "always",       "anyone",       "anybody",   "because",
-	"believe",    "btw",          "bug",          "but",       "did",
-	"encounter",  "encountering", "experiencing", "facing",    "figure",
-	"fix",        "fixed",        "found",        "get",       "gets",
-	"getting",    "got",          "guess",        "happen",    "happened",
-	"happening",  "happens",      "hello",        "help",      "hey",
-	"hi",         "how",          "however",      "idea",      "issue",
-	"issues",     "just",         "know",         "like",      "maybe",
-	"met",        "my",           "noticed",      "our",       "people",
-	"problem",    "really",       "same",         "saw",       "seeing",
-	"seem",       "seems",        "similar",      "solution",  "solve",
-	"solved",     "someone",      "sometimes",    "still",     "thank",
-	"thanks",     "think",        "tried",        "trying",    "want",
-	"we",         "why",          "wonder",       "wondering", "work",
-	"workaround", "worked",       "working",      "works",     "would",
+	"also",    "always",    "anyone",       "anybody",      "believe",    "btw",
+	"bug",     "encounter", "encountering", "experiencing", "facing",     "figure",
+	"fix",     "fixed",     "get",          "gets",         "getting",    "guess",
+	"happen",  "happened",  "happening",    "happens",      "hello",      "help",
+	"hey",     "hi",        "how",          "however",      "idea",       "issue",
+	"issues",  "just",      "know",         "like",         "maybe",      "met",
+	"my",      "our",       "people",       "problem",      "really",     "same",
+	"saw",     "seeing",    "seem",         "seems",        "similar",    "solution",
+	"solve",   "solved",    "someone",      "sometimes",    "still",      "thank",
+	"thanks",  "think",     "tried",        "trying",       "want",       "we",
+	"why",     "wonder",    "wondering",    "work",         "workaround", "worked",
+	"working", "works",     "would",
 };
 /* How a line of source code or of a shell begins. */
 static const char *const code[] = {
@@ -125,6 +164,20 @@ static const char *const strong[] = {
 	"Worker exit type: ",
 	"died with <Signals.",
 	"terminating due to uncaught exception",
+	"NCCL operations have failed or timed out",
+	"The futex facility returned an unexpected error code",
+	"Too many open files",
+	"Incorrect checksum for freed object",
+	"pointer being freed was not allocated",
+	"Got completion from peer",
+	"double free detected",
+	"exceeds the memory usage threshold",
+	"OpenBLAS : Program ",
+	"Transport retry count exceeded",
+	"OMP: Error #",
+	"Waiting in store based barrier",
+	"is being called while the GIL is either not held",
+	"Producer process has been terminated before",
 };
 
 static bool is_in(const char *const *words, size_t n, const char *word)
@@ -152,8 +205,10 @@ static const char *find(const char *text, size_t len, const char *what)
 }
 
 struct weighed {
-	bool hard, soft, personal, named; /* named: "RuntimeError", "CUDA_ERROR_X" */
-	size_t n;                         /* words */
+	size_t first; /* place of the first that tells, from 1; 0: none */
+	bool hint, hard, soft, personal,
+		named; /* named: "RuntimeError", "CUDA_ERROR_X" */
+	size_t n;      /* words */
 };
 
 /* One word, as it stands there, of @len bytes. */
@@ -173,12 +228,15 @@ static void weigh_word(struct weighed *w, const char *word, size_t len)
 		w->hard = true;
 	else if (is_in(soft, CS_COUNT(soft), lower))
 		w->soft = true;
+	else if (is_in(hints, CS_COUNT(hints), lower))
+		w->hint = true;
 	else if (is_in(personal, CS_COUNT(personal), lower))
 		w->personal = true;
-	else if (find(word, len, "Error") || find(word, len, "Exception") ||
-		 find(word, len, "ERROR") || !strncmp(lower, "sig", 3))
-		w->named |= isupper((unsigned char)word[0]) ||
-			    find(word, len, "Error") != NULL;
+	else if (isupper((unsigned char)word[0]) || find(word, len, "Error"))
+		w->named |= find(word, len, "Error") || find(word, len, "Exception") ||
+			    find(word, len, "ERROR") || !strncmp(word, "SIG", 3);
+	if (!w->first && (w->hard || w->soft || w->named))
+		w->first = w->n;
 }
 
 static struct weighed weigh_words(const char *text, size_t len)
@@ -221,21 +279,24 @@ static bool is_value(const char *p, size_t len)
 	return !memchr(p, ' ', len) || !len;
 }
 
-/* "timeout: 600", "max_errors=5", "\"fail_fast\": false,": no more than a name and a
- * value. */
+/*
+ * "timeout: 600", "max_errors=5", "\"fail_fast\": false,": no more than a name and a
+ * value, which says nothing of an error itself.
+ */
 static bool is_setting(const char *text, size_t len)
 {
 	size_t name = 0;
 
 	while (name < len &&
-	       (isalnum((unsigned char)text[name]) || strchr("_-. \"'", text[name])))
+	       (isalnum((unsigned char)text[name]) || strchr("_-.\"'", text[name])))
 		name++;
 	if (!name || name == len || (text[name] != ':' && text[name] != '='))
 		return false;
 	if (text[name] == ':' && text[0] != '"' && find(text, name, "rror"))
 		return name + 1 ==
 		       len; /* "Error: 12" tells of one, "Errors:" is a heading */
-	return is_value(text + name + 1, len - name - 1);
+	return is_value(text + name + 1, len - name - 1) &&
+	       !weigh_words(text + name + 1, len - name - 1).first;
 }
 
 static bool is_code(const char *text, size_t len)
@@ -253,11 +314,15 @@ static bool is_code(const char *text, size_t len)
 		return true;
 	if (last && strchr("{};\\", text[last - 1]))
 		return true;
-	if (last > 2 && !memcmp(text + last - 2, "):", 2))
+	if (*text == '"' || *text == '\'')
 		return true;
-	/* "foo.bar(x, y)": a call and nothing else. */
-	return n < len && text[n] == '(' && n && text[last - 1] == ')' &&
-	       !memchr(text, ' ', n);
+	/* "foo.bar(x, y)", "foo.bar = x": a call and nothing else, an assignment. */
+	while (n < len && (isalnum((unsigned char)text[n]) || strchr("_.", text[n])))
+		n++;
+	if (!n || n == len)
+		return false;
+	return (text[n] == '(' && text[last - 1] == ')') ||
+	       (len - n > 3 && !memcmp(text + n, " = ", 3));
 }
 
 /* "RuntimeError: x", "[Rank 3] x", "*** x ***", "node.cc:12: x": a program's line,
@@ -265,10 +330,18 @@ static bool is_code(const char *text, size_t len)
 static bool is_printed(const char *text, size_t len)
 {
 	const char *colon = memchr(text, ':', len), *blank = memchr(text, ' ', len);
-	size_t word = colon ? (size_t)(colon - text) : 0;
+	size_t word = 0;
 
-	if (*text == '[' || !strncmp(text, "*** ", 4) || !strncmp(text, "E0", 2))
+	if (*text == '[' || !strncmp(text, "*** ", 4))
 		return true;
+	while (word < len &&
+	       (isupper((unsigned char)text[word]) || strchr("/_", text[word])))
+		word++;
+	if (word > 2 && word < len &&
+	    (text[word] == ':' || !strncmp(text + word, " : ", 3)))
+		return strncmp(text, "EDIT", 4) && strncmp(text, "UPDATE", 6) &&
+		       strncmp(text, "NOTE", 4);
+	word = colon ? (size_t)(colon - text) : 0;
 	if (!colon || (blank && blank < colon) || word < 2)
 		return false;
 	if (find(text, word, "rror") || find(text, word, "xception") ||
@@ -278,9 +351,25 @@ static bool is_printed(const char *text, size_t len)
 	return find(text, word, ".") || isdigit((unsigned char)colon[1]);
 }
 
+/* "malloc.c:2401", somewhere */
+static bool has_place(const char *text, size_t len)
+{
+	static const char *const endings[] = {
+		".c:", ".cc:", ".cpp:", ".cu:", ".h:", ".hpp:", ".cuh:", ".rs:"};
+
+	for (size_t i = 0; i < CS_COUNT(endings); i++) {
+		const char *at = find(text, len, endings[i]);
+
+		if (at && isdigit((unsigned char)at[strlen(endings[i])]))
+			return true;
+	}
+	return false;
+}
+
 static bool is_list_item(const char *text)
 {
-	return (strchr("-*+", *text) && text[1] == ' ') ||
+	return *text == '|' || (!strncmp(text, "**", 2) && text[2] != '*') ||
+	       (strchr("-*+", *text) && text[1] == ' ') ||
 	       (isdigit((unsigned char)*text) && (text[1] == '.' || text[1] == ')') &&
 		text[2] == ' ');
 }
@@ -330,16 +419,53 @@ static const char *quoted(const char *text, size_t len, size_t *ret_len)
 	return NULL;
 }
 
-/* A line without a level, or with that of a warning. */
-static bool tells(const char *text, size_t len, const struct weighed *w, char level)
+/*
+ * A line without a level, or with that of a warning. Programs come to the point: the word
+ * that tells is among the first, or the line is short, or it has the form of a program's.
+ */
+static bool tells(const char *text, size_t len, const struct weighed *w,
+		  const struct cs_line *line)
 {
+	bool native = line->carries || line->lead;
+
 	if (is_code(text, len) || is_setting(text, len) || is_sentence(text, len, w))
 		return false;
 	if (begins_with(text, len, foreign, CS_COUNT(foreign)))
 		return false;
-	if (level == 'W')
-		return w->hard || w->named;
-	return w->n > 1 || w->named;
+	if (line->level == 'W')
+		return w->hard || w->named || native;
+	if (w->n < 2 && !w->named)
+		return false;
+	return w->first <= 4 || w->n <= 7 || is_printed(text, len) ||
+	       has_place(text, len);
+}
+
+/* compute-sanitizer prints this before each line. */
+static void skip_equals(const char **text, size_t *len)
+{
+	static const char mark[] = "========= ";
+
+	if (*len <= sizeof(mark) || strncmp(*text, mark, sizeof(mark) - 1))
+		return;
+	*text += sizeof(mark) - 1;
+	*len -= sizeof(mark) - 1;
+}
+
+static bool is_said(const struct cs_line *line, const char *text, size_t len)
+{
+	struct weighed w = weigh_words(text, len);
+
+	if (!w.first && !w.hint)
+		return false;
+	if (has_strong(text, len))
+		return true;
+	if (!w.first || line->level == 'I' || line->level == 'D')
+		return false;
+	if (line->level == 'E' || line->level == 'F')
+		return !begins_with(text, len, foreign, CS_COUNT(foreign));
+	if (!strncasecmp(text, "could not ", 10))
+		w.first = 1;
+	return tells(text, len, &w, line);
 }
 
 enum cs_log_weight cs_log_weigh(const struct cs_line *line, const char **ret,
@@ -347,24 +473,15 @@ enum cs_log_weight cs_log_weigh(const struct cs_line *line, const char **ret,
 {
 	const char *text = line->text + line->indent;
 	size_t len = line->len - line->indent;
-	struct weighed w;
 
+	skip_equals(&text, &len);
 	*ret = text;
 	*ret_len = len;
 	if (len < 5)
 		return CS_LOG_NOTHING;
-	w = weigh_words(text, len);
-	if (!w.hard && !w.soft && !w.named)
-		return CS_LOG_NOTHING;
-	if (w.hard && has_strong(text, len))
-		return goes_on(text, len) ? CS_LOG_GOES_ON : CS_LOG_SAID;
-	if (line->level == 'I' || line->level == 'D')
-		return CS_LOG_NOTHING;
-	if (line->level == 'E' || line->level == 'F')
-		return begins_with(text, len, foreign, CS_COUNT(foreign)) ? CS_LOG_NOTHING
-		       : goes_on(text, len)                               ? CS_LOG_GOES_ON
-									  : CS_LOG_SAID;
-	if (tells(text, len, &w, line->level))
+	if (!strncmp(text, "what():", 7))
+		return CS_LOG_GOES_ON;
+	if (is_said(line, text, len))
 		return goes_on(text, len) ? CS_LOG_GOES_ON : CS_LOG_SAID;
 	*ret = is_code(text, len) ? NULL : quoted(text, len, ret_len);
 	return *ret ? CS_LOG_SAID : CS_LOG_NOTHING;
@@ -376,7 +493,7 @@ bool cs_log_is_sentence(const struct cs_line *line)
 	size_t len = line->len - line->indent;
 	struct weighed w = weigh_words(text, len);
 
-	return len && is_sentence(text, len, &w);
+	return len && !has_strong(text, len) && is_sentence(text, len, &w);
 }
 
 bool cs_log_may_go_on(const struct cs_line *line)
