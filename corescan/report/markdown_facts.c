@@ -6,6 +6,7 @@
 #include "report/markdown_parts.h"
 #include "report/text_sections.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@
 static void put_cause(struct cs_strbuf *out, const struct cs_crash *c)
 {
 	char signal[64] = "";
+	size_t begin;
 
 	if (!c->signal && !c->summary) {
 		cs_strbuf_puts(out, "**No thread crashed: the core was taken of a process that went on "
@@ -36,10 +38,13 @@ static void put_cause(struct cs_strbuf *out, const struct cs_crash *c)
 	else if (!c->signal_name && c->signal)
 		snprintf(signal, sizeof(signal), "Signal %d", c->signal);
 	cs_strbuf_puts(out, "**");
+	begin = out->len;
 	cs_md_prose(out, signal, MAX_NAME);
 	cs_strbuf_puts(out, *signal && c->summary ? ": " : "");
 	cs_md_prose(out, c->summary, MAX_SENTENCE);
 	cs_strbuf_puts(out, "**");
+	if (!out->cut)
+		out->data[begin] = (char)toupper((unsigned char)out->data[begin]);
 }
 
 /*

@@ -197,7 +197,7 @@ void cs_md_html_code(struct cs_strbuf *out, const char *s, size_t max)
 	cs_strbuf_puts(out, "<code>");
 	for (const char *p = cs_strbuf_text(&clean); *p; p++) {
 		if (strchr("&<>", *p))
-			cs_strbuf_printf(out, "&#%d;", *p);
+			cs_strbuf_puts(out, *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : "&amp;");
 		else
 			cs_strbuf_putc(out, *p);
 	}

@@ -14,6 +14,7 @@
 
 #define MAX_EXCEPTIONS 3
 #define MAX_TITLE 300
+#define MIN_TOLD 20 /* bytes of a message that another one may have by chance */
 #define MAX_STACKS 12 /* of other threads, without --threads */
 #define TAIL_ROOM 250 /* bytes kept for what tells that stacks were left out */
 #define PYTHON_HEAD 40
@@ -55,6 +56,26 @@ static bool says_something(const struct cs_exception *e)
 	return e->type || e->message || e->n_frames || e->cause || e->context;
 }
 
+/* A shown exception of the same thread has its message within its own: the one that it was wrapped into. */
+static bool is_told(const struct cs_md *m, const struct cs_text_folds *folds, size_t i)
+{
+	const struct cs_exception *e = &m->a->exceptions[folds->folds[i].first];
+	size_t len = e->message ? strcspn(e->message, "\n") : 0;
+	char line[MAX_TITLE];
+
+	if (len < MIN_TOLD || len >= sizeof(line) || e->cause)
+		return false;
+	memcpy(line, e->message, len);
+	line[len] = '\0';
+	for (size_t k = 0; k < i; k++) {
+		const struct cs_exception *before = &m->a->exceptions[folds->folds[k].first];
+
+		if (before->tid == e->tid && before->message && strstr(before->message, line))
+			return true;
+	}
+	return false;
+}
+
 struct cs_error *cs_md_exceptions(struct cs_md *m)
 {
 	CS_CLEANUP(cs_text_folds_deinit) struct cs_text_folds folds = {0};
@@ -67,7 +88,7 @@ struct cs_error *cs_md_exceptions(struct cs_md *m)
 		return NULL;
 	CS_TRY(cs_text_exceptions_fold(m->a, &folds));
 	for (size_t i = 0; i < folds.n; i++) {
-		if (!says_something(&m->a->exceptions[folds.folds[i].first]))
+		if (!says_something(&m->a->exceptions[folds.folds[i].first]) || is_told(m, &folds, i))
 			continue;
 		if (!fits || shown == MAX_EXCEPTIONS || cs_md_room(m) < CS_MD_MIN_BLOCK) {
 			rest++;
@@ -95,12 +116,22 @@ static bool is_beginning(const struct cs_frame *f)
 		"__clone",	       "__clone3",		 "__libc_start_call_main",
 		"__libc_start_main",   "__libc_start_main_impl", "_start",
 		"clone",	       "clone3",		 "execute_native_thread_routine",
-		"start_thread",	       "thread_start",
+		"pythread_wrapper",    "start_thread",		 "thread_run",
+		"thread_start",
 	};
+	const char *dot;
 	size_t len;
 
-	if (f->kind != CS_FRAME_NATIVE || !f->function || f->nearest || f->repeat_period)
-		return false;
+	if (!f->function || f->nearest || f->repeat_period)
+		return f->plumbing && !f->repeat_period;
+	if (f->kind == CS_FRAME_PYTHON) {
+		dot = strrchr(f->function, '.');
+		dot = dot ? dot + 1 : f->function;
+		return f->file && strstr(f->file, "/threading.py") &&
+		       (!strcmp(dot, "_bootstrap") || !strcmp(dot, "_bootstrap_inner"));
+	}
+	if (f->kind != CS_FRAME_NATIVE || f->plumbing)
+		return f->plumbing;
 	len = strcspn(f->function, "(@");
 	for (size_t i = 0; i < CS_COUNT(names); i++)
 		if (strlen(names[i]) == len && !strncmp(f->function, names[i], len))
@@ -115,7 +146,7 @@ static struct cs_stack_group without_beginning(const struct cs_stack_group *g)
 
 	while (cut.n_frames > 1 && is_beginning(&cut.frames[cut.n_frames - 1])) {
 		cut.n_frames--;
-		cut.total_frames -= cut.total_frames > 0;
+		cut.total_frames -= cut.total_frames > 0 && cut.frames[cut.n_frames].kind == CS_FRAME_NATIVE;
 	}
 	return cut;
 }
@@ -282,15 +313,26 @@ static int compare_members(const void *a, const void *b)
 	return x < y ? -1 : x > y; /* as the analysis has them: the largest group first */
 }
 
+/* Python's own library, where most threads wait for what their program has them wait for. */
+static bool is_library(const struct cs_frame *f)
+{
+	return f->file && (*f->file == '<' || (strstr(f->file, "/lib/python3") &&
+					       !strstr(f->file, "-packages/")));
+}
+
 /* The frame that tells best what a thread is doing: not how libc waits, but who asked it to. */
 static const struct cs_frame *telling_frame(const struct cs_stack_group *g)
 {
 	const struct cs_frame *named = NULL;
 
-	for (size_t i = 0; i < g->n_frames; i++)
-		if (g->frames[i].kind == CS_FRAME_PYTHON)
-			return &g->frames[i];
 	for (size_t i = 0; i < g->n_frames; i++) {
+		if (g->frames[i].kind != CS_FRAME_PYTHON || is_beginning(&g->frames[i]))
+			continue;
+		if (!is_library(&g->frames[i]))
+			return &g->frames[i];
+		named = named ? named : &g->frames[i];
+	}
+	for (size_t i = 0; i < g->n_frames && (!named || named->kind != CS_FRAME_PYTHON); i++) {
 		const struct cs_frame *f = &g->frames[i];
 
 		if (!f->function || f->nearest || (f->kind != CS_FRAME_NATIVE && f->kind != CS_FRAME_INLINE))
@@ -342,9 +384,6 @@ static struct cs_error *put_group(struct cs_md *m, struct cs_strbuf *out,
 		.tail = sizes[members->interest].tail,
 		.marked = CS_NO_FRAME,
 		.broken = members->broken,
-		.like = members->n_stacks > 1,
-		.least_plumbing = members->least_plumbing,
-		.most_plumbing = members->most_plumbing,
 	};
 	size_t room = cs_md_room(m), taken;
 

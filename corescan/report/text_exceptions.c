@@ -99,6 +99,14 @@ void cs_text_exception_line(struct cs_text *t, const struct cs_exception *e)
 	cs_text_printf(t, "\n");
 }
 
+/* Where the last line of the first @len bytes begins; @len if there are not two. */
+static size_t last_line(const char *s, size_t len)
+{
+	const char *end = memrchr(s, '\n', len);
+
+	return end && end > s ? (size_t)(end + 1 - s) : len;
+}
+
 static void put_message(struct cs_text *t, const char *message)
 {
 	size_t len = prefix(message, MAX_MESSAGE);
@@ -108,8 +116,11 @@ static void put_message(struct cs_text *t, const char *message)
 		cs_text_wrapped(t, 2, message);
 		return;
 	}
+	if (t->issue) /* half a line looks like a whole one to who does not know that it was cut */
+		len = last_line(message, len);
 	memcpy(text, message, len);
-	snprintf(text + len, sizeof(text) - len, " ...%s", cs_text_hint(t));
+	snprintf(text + len, sizeof(text) - len, "%s...%s", t->issue ? "" : " ",
+		 cs_text_hint(t));
 	cs_text_wrapped(t, 2, text);
 }
 

@@ -18,6 +18,7 @@
 #define ALL_GROUPS_HEAD 40 /* with --threads */
 #define ALL_GROUPS_TAIL 8
 #define DEFAULT_TIDS 6
+#define ISSUE_TIDS 3 /* on the one line that is seen of what is folded up */
 
 static void put_name(struct cs_text *t, const char *name)
 {
@@ -122,7 +123,8 @@ static void put_thread_head(struct cs_text *t, const struct cs_analysis *a,
 /* "9 threads of one name, 8 wait for the GIL: 1, 2, ..." */
 static void put_threads_head(struct cs_text *t, const struct cs_thread_members *m)
 {
-	size_t n = m->n, shown = t->options->all ? n : CS_MIN(n, (size_t)DEFAULT_TIDS);
+	size_t n = m->n, most = t->issue ? ISSUE_TIDS : DEFAULT_TIDS;
+	size_t shown = t->options->all ? n : CS_MIN(n, most);
 
 	/* One hidden number would be replaced by "... 1 more". */
 	if (n == shown + 1)

@@ -289,8 +289,8 @@ static void spans_end_where_they_should(void **state)
 	check_gate(cs_md_code, NULL, "(empty)");
 	check_gate(cs_md_cell, "a|b", "`a\\|b`");
 	check_gate(cs_md_cell, "a\\|b|", "`a\\ \\|b\\|`");
-	check_gate(cs_md_html_code, "<b> & 'c'", "<code>&#60;b&#62; &#38; 'c'</code>");
-	check_gate(cs_md_html_code, "</summary>\n\n# x", "<code>&#60;/summary&#62;\\n\\n# x</code>");
+	check_gate(cs_md_html_code, "<b> & 'c'", "<code>&lt;b&gt; &amp; 'c'</code>");
+	check_gate(cs_md_html_code, "</summary>\n\n# x", "<code>&lt;/summary&gt;\\n\\n# x</code>");
 }
 
 static void words_stay_words(void **state)
