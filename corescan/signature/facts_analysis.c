@@ -11,20 +11,35 @@
 
 #define MAX_CHAIN 16 /* causes and contexts of one exception */
 
+static void add_frame(struct cs_facts_maker *m, const struct cs_frame *f, size_t number)
+{
+	/* A name that is only the closest one says nothing, the library all the more. */
+	const char *function = f->nearest ? NULL : f->function;
+
+	if (f->kind == CS_FRAME_PYTHON)
+		cs_facts_python(m, f->function, f->file, (int64_t)number);
+	else if (f->kind == CS_FRAME_NATIVE || f->kind == CS_FRAME_INLINE)
+		cs_facts_native(m, function, f->nearest ? NULL : f->short_name,
+				f->module ? f->module->name : NULL, (int64_t)number);
+	else if (f->kind == CS_FRAME_SIGNAL)
+		cs_facts_native(m, "<signal handler called>", NULL, NULL, (int64_t)number);
+}
+
+/* Frames that repeat were folded; they are there twice, for texts of other tools have them all. */
 static void add_stack(struct cs_facts_maker *m, const struct cs_stack_group *group)
 {
+	size_t run = 0, end = 0;
+
 	for (size_t i = 0; i < group->n_frames; i++) {
 		const struct cs_frame *f = &group->frames[i];
-		/* A name that is only the closest one says nothing, the library all the more. */
-		const char *function = f->nearest ? NULL : f->function;
 
-		if (f->kind == CS_FRAME_PYTHON)
-			cs_facts_python(m, f->function, f->file, (int64_t)i);
-		else if (f->kind == CS_FRAME_NATIVE || f->kind == CS_FRAME_INLINE)
-			cs_facts_native(m, function, f->nearest ? NULL : f->short_name,
-					f->module ? f->module->name : NULL, (int64_t)i);
-		else if (f->kind == CS_FRAME_SIGNAL)
-			cs_facts_native(m, "<signal handler called>", NULL, NULL, (int64_t)i);
+		add_frame(m, f, i);
+		if (f->repeat_count > 1 && i >= end) {
+			run = i;
+			end = CS_MIN(i + f->repeat_period, group->n_frames);
+		}
+		for (size_t k = run; i + 1 == end && k < end; k++)
+			add_frame(m, &group->frames[k], k);
 	}
 	(void)cs_facts_stack(m);
 }

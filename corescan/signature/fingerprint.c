@@ -18,7 +18,7 @@
 #include <nettle/sha2.h>
 #include <string.h>
 
-#define TELLING 3     /* frames that say something, in the short form */
+#define TELLING 4     /* frames that say something, in the short form */
 #define SENTINELS 40  /* frames among which sentinels are looked for */
 #define OVERFLOWING 10 /* times that a run of frames must repeat to be what used the stack up */
 #define MAIN_FRAMES 8 /* outermost frames in which a process begins */
@@ -59,7 +59,8 @@ struct maker {
 	uint32_t *of_text; /* of each text of the facts: index of its name, + 1 */
 	struct items native, python;
 	struct indices kept, folded; /* names that are compared */
-	bool overflowed;
+	bool overflowed; /* the stack is used up */
+	bool died;       /* the chosen thread did what it died of itself */
 };
 
 /** What is said of one thread. */
@@ -312,13 +313,43 @@ static size_t end_short(struct maker *m, struct items *items)
 	return telling;
 }
 
+/* Every program has main(): it counts where nothing else is known. */
+static void drop_main(struct maker *m, struct items *items)
+{
+	struct item *last;
+
+	if (m->folded.n < 2)
+		return;
+	last = &items->v[m->folded.v[m->folded.n - 1]];
+	if (strcmp(text_of(m, last), "main") != 0)
+		return;
+	last->part = CS_PRINT_IRRELEVANT;
+	m->folded.n--;
+}
+
+/*
+ * Where a thread died, frames that say too little are better than a message, which the text of a debugger has
+ * not. Where it only waits, half of all threads have them.
+ */
+static size_t make_do(const struct maker *m, const struct items *items)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->folded.n; i++)
+		n += items->v[m->folded.v[i]].part == CS_PRINT_PREFIX;
+	return m->died ? n : 0;
+}
+
 /* Look at @items as a stack: how many frames say something. What is compared is in m->folded. */
 static struct cs_error *weigh(struct maker *m, struct items *items, size_t *ret)
 {
 	m->overflowed = (m->facts->facts & CS_FACT_BIT(STACK_OVERFLOW)) != 0;
 	CS_TRY(list_kept(m, items));
 	CS_TRY(fold(m, items));
+	drop_main(m, items);
 	*ret = end_short(m, items);
+	if (!*ret && items == &m->native)
+		*ret = make_do(m, items);
 	return NULL;
 }
 
@@ -455,7 +486,8 @@ static struct cs_error *choose_thread(struct maker *m, const struct cs_signature
 
 		CS_TRY(name_stack(m, stack));
 		*ret = crashed;
-		if (tells(m, stack) || is_fault(f) || has_sentinel(m, stack) || !f->has_signal)
+		m->died = is_fault(f) || has_sentinel(m, stack);
+		if (tells(m, stack) || m->died || !f->has_signal)
 			return NULL;
 	}
 	if (first) {
@@ -659,7 +691,7 @@ static struct cs_error *make(struct maker *m, const struct print *chosen, struct
 		CS_TRY(make_frames(m, &print, ret));
 	}
 	/* Nothing known is nothing in common. */
-	if (!print.telling && !telling_python && !print.message)
+	if (!print.telling && !python.n && !print.message)
 		return NULL;
 	return put_forms(m, &print, &native, &python, ret);
 }

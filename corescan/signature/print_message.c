@@ -209,7 +209,10 @@ static void normalise(struct writer *w)
 		char c = w->s[w->at];
 		size_t n, last;
 
-		if (is_word(c) || ((c == '/' || c == '.' || c == '~') && path(w, &last))) {
+		/* "NET/IB" is no path, nor is "/IB" that of one. */
+		bool begins = !w->at || !is_word(w->s[w->at - 1]);
+
+		if (is_word(c) || (begins && strchr("/.~", c) && path(w, &last))) {
 			word(w);
 		} else if ((n = host(w))) {
 			put(w, "[HOST]", 6);
@@ -234,8 +237,10 @@ static void normalise(struct writer *w)
 static const char *terminate_text(const char *text, struct writer *w)
 {
 	static const char said[] = "terminate called after throwing an instance of '";
-	const char *type = strstr(text, said), *end, *what;
+	const char *type, *end, *what;
 
+	text += strspn(text, " \t\r\n");
+	type = !strncmp(text, "terminate called", 16) ? strstr(text, said) : NULL;
 	if (!type)
 		return text;
 	type += sizeof(said) - 1;
