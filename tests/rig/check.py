@@ -267,6 +267,14 @@ def check_signature(wanted, report, problems):
         problems.append(f"findings: expected {wanted} first, the report has {ids or 'none'}")
 
 
+def check_confidence(wanted, report, problems):
+    """Of the first finding, which may not be less sure."""
+    words = ["possible", "likely", "certain"]
+    for first in (report.get("findings") or [])[:1]:
+        if words.index(first["confidence"]) < words.index(wanted):
+            problems.append(f"{first['id']} is {first['confidence']}, expected {wanted}")
+
+
 def check_signal(expect, report, kind, problems):
     wanted = {"kernel": expect.get("signal"), "kill": "SIGABRT", "gcore": None}[kind]
     crash = report.get("crash") or {}
@@ -286,6 +294,8 @@ def check_expected(expect, report, played, truth, kind, cores):
         check_exception(expect["exception"], report, words, problems)
     if "signature" in expect:
         check_signature(expect["signature"], report, problems)
+    if "confidence" in expect:
+        check_confidence(expect["confidence"], report, problems)
     return problems
 
 

@@ -41,6 +41,7 @@ EXPECT = {
     "stderr": TEXT,
     "exception": DICT,
     "signature": TEXT,
+    "confidence": TEXT,
     "ranks": DICT,
     "core": (str, list, tuple),
     "exit": INT,
@@ -195,6 +196,8 @@ class File:
                 raise self.bad(f"count of a thread of {what} must be as 2 or '>=2'")
         self.check(f"{what}['exception']", expect.get("exception", {}), EXCEPTION)
         self.check_pattern(f"{what}['stderr']", expect.get("stderr", ""))
+        if expect.get("confidence", "likely") not in ("possible", "likely", "certain"):
+            raise self.bad(f"{what}['confidence'] must be possible, likely or certain")
         message = expect.get("exception", {}).get("message", "")
         self.check_pattern(f"{what}['exception']['message']", message)
         if "core" in expect:

@@ -387,6 +387,14 @@ def test_the_cause_is_the_first_finding(wanted, found, right):
     assert (not problems) is right
 
 
+@pytest.mark.parametrize("found", ["possible", "likely", "certain"])
+def test_a_finding_may_be_surer_than_expected(found):
+    problems = []
+    findings = [{"id": "cause", "confidence": found}, {"id": "other", "confidence": "possible"}]
+    check.check_confidence("likely", {"findings": findings}, problems)
+    assert (not problems) is (found != "possible")
+
+
 # Real processes, without torch
 
 

@@ -57,6 +57,7 @@ SCENARIO = {
             }
         ],
         "signature": "gil-vs-allocator-lock-inversion",
+        "confidence": "certain",
     },
 }
 

@@ -42,6 +42,8 @@ SCENARIO = {
             },
         },
         "signature": "fork-after-openmp-deadlock",
+        # The child has one thread, and it waits for others.
+        "confidence": "certain",
     },
 }
 

@@ -47,6 +47,7 @@ SCENARIO = {
                     {"role": "nccl-watchdog"},
                     {"role": "tcpstore", "count": {"torch<2.1": 1, "torch>=2.1": 0}},
                 ],
+                "signature": "unknown",
             },
         },
     },

@@ -4,7 +4,7 @@
 A limit of locked memory (ulimit -l, a container) makes cudaHostAlloc fail in the thread that copies
 batches into pinned memory. It hands the exception over, the main thread raises it again with the
 traceback of the thread as its text, and a hook turns it into an abort. The error's number is that
-of the GPU's memory (2), which is not what has run out: no signature is expected.
+of the GPU's memory (2), which is not what has run out.
 """
 import sys
 
@@ -18,7 +18,7 @@ SCENARIO = {
     "core": "kernel",
     "seconds": 12,
     "expect": {
-        "signature": "unknown",
+        "signature": "pinned-host-memory-exhausted",
         "signal": "SIGABRT",
         "crashed": {"role": "main", "stack": ["abort", "last_words"]},
         "threads": [

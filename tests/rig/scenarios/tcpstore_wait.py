@@ -26,6 +26,7 @@ SCENARIO = {
                     # The older store has a thread in each client, too.
                     {"role": "tcpstore", "count": {"torch<2.1": 2, "torch>=2.1": 1}},
                 ],
+                "signature": "unknown",
             },
             "1": {
                 "crashed": {
