@@ -20,6 +20,9 @@
 
 #define MAX_HEAD 320  /* bytes of a head, most of which are the file's name */
 #define MAX_LEAD 8    /* bytes in front of it in a buffer */
+#define MAX_SECONDS 12U
+#define MAX_DATA 32    /* words of an object that can have the pointer to a message */
+#define MAX_PROBES 65536U /* words of all such objects */
 #define MAX_NAMELESS 2 /* frames from abort() on that can be a stripped reporter's */
 
 enum family { NONE, GLOG, ABSL, RAW, C10, TSL };
@@ -60,13 +63,20 @@ static const char *place(const char *s, const char *colon)
 	return n && n < 10 && s[n] == ']' && s[n + 1] == ' ' ? s + n + 2 : NULL;
 }
 
-/** Skip "0131 12:34:56.789012 ". */
+static size_t seconds_width(const char *s)
+{
+	size_t n = count_digits(s);
+
+	return n > 2 && n <= MAX_SECONDS ? n : 2;
+}
+
+/** Skip "0131 12:34:56.789012 ". Abseil that does not know the time zone yet has all seconds in the last field. */
 static const char *when(const char *s, size_t date, size_t fraction)
 {
 	s = one(digits(s, date), ' ');
 	s = one(digits(s, 2), ':');
 	s = one(digits(s, 2), ':');
-	s = one(digits(s, 2), '.');
+	s = one(digits(s, seconds_width(s)), '.');
 	return one(digits(s, fraction), ' ');
 }
 
@@ -160,6 +170,7 @@ struct search {
 	const struct cs_panic *panic;
 	enum family by;
 	uint64_t near_end; /* end of the frames that can be a reporter's although it has no name */
+	size_t probes;     /* words looked at that only pointers lead to */
 };
 
 static bool fits(const struct search *s, const struct head *head, uint64_t at)
@@ -238,28 +249,55 @@ static bool from_stack(const struct search *s, size_t i, struct cs_crash *ret)
 	return false;
 }
 
-/** The message can lie in memory that word @i points to. */
-static bool from_pointer(const struct search *s, size_t i, struct cs_crash *ret)
+/** True if @at lies in memory that is written to, but not on the part of the stack that is searched. */
+static bool is_data(const struct cs_panic *p, uint64_t at)
 {
-	const struct cs_panic *p = s->panic;
-	struct cs_mem *mem = p->in->scene->mem;
-	uint64_t at = p->words[i];
-	const struct cs_region *region;
-	char bytes[MAX_LEAD + MAX_HEAD];
-	size_t n;
-	uint64_t len;
+	const struct cs_region *region =
+		at >= 4096 && at - p->low >= p->n_words * 8 ? cs_mem_region(p->in->scene->mem, at) : NULL;
 
-	region = at >= 4096 && at - p->low >= p->n_words * 8 ? cs_mem_region(mem, at) : NULL;
-	if (!region || !(region->prot & CS_PROT_WRITE))
-		return false;
-	n = cs_mem_read_some(mem, at, bytes, sizeof(bytes) - 1);
+	return region && (region->prot & CS_PROT_WRITE);
+}
+
+/** The message lies at @at, or a few bytes behind it; @len bytes from @at on, 0: to a NUL. */
+static bool from_buffer(const struct search *s, uint64_t at, uint64_t len, struct cs_crash *ret)
+{
+	char bytes[MAX_LEAD + MAX_HEAD];
+	size_t n = cs_mem_read_some(s->panic->in->scene->mem, at, bytes, sizeof(bytes) - 1);
+
 	bytes[n] = 0;
-	len = written(p, i);
 	for (size_t k = 0; k < MAX_LEAD && k < n; k++)
 		if ((bytes[k] == 'F' || bytes[k] == '[') &&
 		    take(s, bytes + k, at + k, len > k ? len - k : 0, ret))
 			return true;
 	return false;
+}
+
+/** Abseil's message object on the stack only points to its data, which point to the text. */
+static bool from_data(struct search *s, uint64_t at, struct cs_crash *ret)
+{
+	uint64_t words[MAX_DATA];
+	struct cs_mem *mem = s->panic->in->scene->mem;
+	size_t n = cs_mem_read_some(mem, at, words, sizeof(words)) / 8;
+	char first;
+
+	for (size_t i = 0; i < n && s->probes < MAX_PROBES; i++) {
+		s->probes++;
+		if (is_data(s->panic, words[i]) && cs_mem_read_some(mem, words[i], &first, 1) &&
+		    first == 'F' && from_buffer(s, words[i], 0, ret))
+			return true;
+	}
+	return false;
+}
+
+/** The message can lie in memory that word @i points to. */
+static bool from_pointer(struct search *s, size_t i, struct cs_crash *ret)
+{
+	uint64_t at = s->panic->words[i];
+
+	if (!is_data(s->panic, at))
+		return false;
+	return from_buffer(s, at, written(s->panic, i), ret) ||
+	       ((s->by == ABSL || s->by == NONE) && !(at & 7) && from_data(s, at, ret));
 }
 
 /** What a TensorFlow message's object has, in words; libstdc++ lays out the stream. */
@@ -289,6 +327,13 @@ static bool from_stream(const struct search *s, size_t i, struct cs_crash *ret)
 	return ret->message != NULL;
 }
 
+static bool has_name(const struct cs_panic_frame *f)
+{
+	const struct cs_frame *own = cs_panic_own(f);
+
+	return own && own->function && !own->nearest;
+}
+
 bool cs_panic_log(const struct cs_panic *p, struct cs_crash *ret)
 {
 	struct search s = {.panic = p};
@@ -298,7 +343,8 @@ bool cs_panic_log(const struct cs_panic *p, struct cs_crash *ret)
 	/* The message's own object is in the frame of who wanted to log. */
 	last = CS_MIN(last, p->n - 1);
 	end = cs_panic_word(p, p->frames[last].high);
-	s.near_end = p->frames[CS_MIN(p->first + MAX_NAMELESS, p->n) - 1].high;
+	for (size_t i = p->first; i < p->n && i < p->first + MAX_NAMELESS && !has_name(&p->frames[i]); i++)
+		s.near_end = p->frames[i].high;
 	for (size_t i = cs_panic_word(p, p->frames[p->first].low); i < end; i++)
 		if (s.by == TSL ? from_stream(&s, i, ret)
 				: from_stack(&s, i, ret) || from_pointer(&s, i, ret))
