@@ -21,6 +21,8 @@ enum {
 	IN_RUST = 4, /* frames have no address */
 	IN_PANIC = 8, /* the message goes on */
 	OF_CRASH = 16, /* the frames that come are those of who died */
+	HAS_PC = 32, /* where it died was said before its frames: in `text` and `line` */
+	IN_HANDLER = 64, /* the frames between that and the next are of the handler */
 };
 
 /* What follows is the stack of who died: its thread is there once it has a frame. */
@@ -28,7 +30,8 @@ static void expect_list(struct cs_paster *p, int phase, uint64_t tid)
 {
 	struct cs_paster_state *s = cs_paster_state(p);
 
-	s->phase = OF_CRASH | phase;
+	cs_paste_end_repeated(p);
+	s->phase = OF_CRASH | phase | (s->phase & HAS_PC);
 	s->number = tid <= INT32_MAX ? tid : 0;
 }
 
@@ -41,8 +44,9 @@ static void add_frame(struct cs_paster *p, struct cs_paste_frame *frame)
 	/* Another list begins where numbers begin anew, and where they begin or end. */
 	if (!(s->phase & IN_LIST) ||
 	    (last && frame->number <= last->number && (frame->number >= 0 || last->number >= 0))) {
+		cs_paste_end_repeated(p);
 		cs_paster_thread(p, &t, false);
-		s->phase = IN_LIST | (s->phase & IN_RUST);
+		s->phase = IN_LIST | (s->phase & (IN_RUST | HAS_PC));
 		s->number = 0;
 	}
 	cs_paste_native(p, frame);
@@ -87,14 +91,54 @@ static struct cs_span past_size(struct cs_span s)
 	return n && n < s.len && s.at[n] == ' ' ? cs_span_trim(cs_span_from(s, n)) : s;
 }
 
+/* "PC: @     0x7f..  (unknown)  f()": Abseil's list goes from the handler to f()'s caller, glog's has f(), too */
+static bool take_pc(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	struct cs_span name = past_size(cs_span_trim(cs_span_of_group(g, 2)));
+	uint64_t address;
+
+	(void)line;
+	if (!cs_group_number(g, 1, 16, &address) || cs_span_is(name, "(unknown)"))
+		return true;
+	cs_strbuf_deinit(&s->text);
+	cs_strbuf_init(&s->text, CS_MAX_FACT_NAME);
+	cs_strbuf_put(&s->text, name.at, name.len);
+	s->line = address;
+	s->phase |= HAS_PC;
+	return true;
+}
+
+/* True if the frame is of the handler that prints, or the one that take_pc() had. */
+static bool is_of_handler(struct cs_paster *p, const struct cs_paste_frame *frame, uint64_t address)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+
+	if (!(s->phase & IN_HANDLER))
+		return false;
+	if (address != s->line && frame->function && !strstr(frame->function, "FailureSignalHandler"))
+		s->phase &= ~IN_HANDLER;
+	return s->phase & IN_HANDLER;
+}
+
 /* "    @     0x7f.. f()" */
 static bool take_at(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	struct cs_paste_frame frame = {.number = -1};
+	struct cs_paster_state *s = cs_paster_state(p);
+	struct cs_paste_frame frame = {.number = -1}, died = {.number = -1};
+	uint64_t address;
 
 	(void)line;
-	frame.function = cs_paste_function(p, past_size(cs_span_trim(cs_span_of_group(g, 1))));
-	add_frame(p, &frame);
+	if (!cs_group_number(g, 1, 16, &address))
+		return false;
+	frame.function = cs_paste_function(p, past_size(cs_span_trim(cs_span_of_group(g, 2))));
+	if (s->phase & HAS_PC) {
+		died.function = cs_paste_function(p, CS_SPAN(cs_strbuf_text(&s->text)));
+		add_frame(p, &died);
+		s->phase = (s->phase & ~HAS_PC) | IN_HANDLER;
+	}
+	if (!is_of_handler(p, &frame, address))
+		add_frame(p, &frame);
 	return true;
 }
 
@@ -223,6 +267,41 @@ static bool take_map(struct cs_paster *p, const struct cs_line *line, const stru
 	return true;
 }
 
+/* ---- Caffe2 ---- */
+
+/* "SIGABRT(6), PID: 17, Thread 18:", for each of its threads */
+static bool take_caffe2(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	struct cs_paste_thread t = {0};
+	uint64_t pid, tid;
+
+	(void)line;
+	cs_paster_signal(p, cs_group_text(p, g, 1));
+	if (cs_group_number(g, 2, 10, &pid) && pid <= INT32_MAX)
+		cs_paster_pid(p, (int32_t)pid);
+	if (cs_group_number(g, 3, 10, &tid) && tid <= INT32_MAX)
+		t.tid = (int32_t)tid;
+	cs_paster_thread(p, &t, false);
+	cs_paster_state(p)->phase = IN_LIST;
+	return true;
+}
+
+/* "[18] _PyFunction_Vectorcall+0x10b(0x56..) in /opt/conda/bin/python" */
+static bool take_caffe2_frame(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	struct cs_paste_frame frame = {0};
+	uint64_t n;
+
+	(void)line;
+	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+		return false;
+	frame.number = (int64_t)n;
+	frame.function = cs_paste_function(p, cs_span_of_group(g, 2));
+	frame.library = cs_paste_library(p, cs_span_of_group(g, 3));
+	add_frame(p, &frame);
+	return true;
+}
+
 /* ---- LLVM, TensorRT-LLM, macOS ---- */
 
 /* " #0 0x00007f.. llvm::sys::PrintStackTrace(...) (/x/libtriton.so+0x123)" or "... /x/Signals.inc:22:1" */
@@ -285,6 +364,8 @@ static bool take_address(struct cs_paster *p, const struct cs_line *line, const 
 		return false;
 	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, cs_span_of_group(g, 2));
+	if (frame.function && strstr(frame.function, "::throwRuntimeError("))
+		expect_list(p, 0, 0); /* an exception brings it along: it is of who threw */
 	add_frame(p, &frame);
 	return true;
 }
@@ -378,7 +459,7 @@ static bool take_rust_place(struct cs_paster *p, const struct cs_line *line, con
 #define NUMBER "(?:\\[bt\\] +)?(?:#|\\[ *|\\()?(\\d+)?(?:[:\\])] *| +)?"
 
 static const struct cs_rule rules[] = {
-	{"@ ", "^(?:.*logging\\.cc:\\d+:)? *@ +(?:0x)?[0-9a-f]{6,16} +(\\S.*)$", take_at},
+	{"@ ", "^(?:.*logging\\.cc:\\d+:)? *(?:\\(\\) *)?@ +(?:0x)?([0-9a-f]{1,16}) +(\\S.*)$", take_at},
 	{"[0x",
 	 "^(?:\\[[^\\]]+:\\d+\\] )? *" NUMBER "(?:0x[0-9a-f]+ +)?([^ ()]*)\\(([^()]*?)(?:[+-]0x[0-9a-f]+)?\\) ?"
 	 "\\[0x[0-9a-f]+\\](?: (\\S.*))?$",
@@ -386,11 +467,13 @@ static const struct cs_rule rules[] = {
 	{"[0x",
 	 "^(?:\\[[^\\]]+:\\d+\\] )? *" NUMBER "(?:0x[0-9a-f]+ +)?([^ ()\\[\\]]+)() ?\\[0x[0-9a-f]+\\]$",
 	 take_library},
-	{" 0x", "^ *(\\d+) +0x[0-9a-f]{8,16} +(\\S.*?) +(\\S+:\\d+)$", take_ucx},
+	{" 0x", "^ *(\\d+) +0x[0-9a-f]{8,16} +(\\S.*?) +(\\S*:\\d+)$", take_ucx},
 	{" 0x", "^ *#(\\d+) 0x[0-9a-f]{8,16} (?!in )(\\S.*)$", take_llvm},
 	{" 0x", "^ *(\\d+) +(\\S+) +0x[0-9a-f]{8,16}(?: +(\\S.*?)(?: \\+ \\d+)?)?$",
 	 take_numbered},
-	{" 0x", "^ *(\\d+) +0x[0-9a-f]{8,16} (.*?)(?: \\+ \\d+)?$", take_address},
+	{" 0x", "^ *(\\d+) +0x[0-9a-f]{6,16} (\\S.*?)(?: \\+ \\d+)?$", take_address},
+	{"] ", "^ *\\[(\\d+)\\] (\\S.*?)(?:\\+0x[0-9a-f]+)?\\((?:0x)?[0-9a-f]+\\) in (/.*)$", take_caffe2_frame},
+	{"), PID: ", "\\b(SIG\\w+)\\(\\d+\\), PID: (\\d+), Thread (\\d+):", take_caffe2},
 	{": ", "^ *(\\d+): +(?:0x[0-9a-f]+ - )?(\\S.*)$", take_rust},
 	{" at ", "^ +at (\\S+:\\d+)$", take_rust_place},
 	{"*** SIG", "\\*\\*\\* (SIG[A-Z0-9]+) received at time=", take_signal},
@@ -399,7 +482,7 @@ static const struct cs_rule rules[] = {
 	{"*** Check failure stack trace: ***", "", take_check},
 	{"*** StackTrace Information ***", "", take_check},
 	{"@ ", "@ +\\.\\.\\. and at least \\d+ more frames", take_remark},
-	{"PC: @", "\\bPC: @", take_remark},
+	{"PC: @", "\\bPC: @ +(?:0x)?([0-9a-f]{1,16}) +(\\S.*)$", take_pc},
 	{"*** Aborted at ", "^ *\\*\\*\\* Aborted at \\d+ ", take_remark},
 	{"backtrace", "^.{0,40}={4,} ?backtrace(?: \\(tid: *(\\d+)\\))? ?={4,}", take_ucx_head},
 	{"======= Backtrace: =", "", take_check},
@@ -432,9 +515,17 @@ static bool more(struct cs_paster *p, const struct cs_line *line)
 	return true;
 }
 
+/* The stack that ended may have been printed before: to the standard error, and to a log. */
+static void end(struct cs_paster *p)
+{
+	if (cs_paster_state(p)->phase & IN_LIST)
+		cs_paste_end_repeated(p);
+}
+
 const struct cs_dialect cs_dialect_backtrace = {
 	.name = "backtrace",
 	.rules = rules,
 	.n_rules = CS_COUNT(rules),
 	.more = more,
+	.end = end,
 };

@@ -21,7 +21,7 @@ enum {
 	WAS_SWITCHED = 16, /* `thread N` made another thread the current one */
 };
 
-#define PROMPT "^ *(?:>*\\((?:cuda-)?gdb\\) *)*(?:-{2,3}Type <(?:RET|return)>[^#]*--)?"
+#define PROMPT "^[ `>]*(?:>*\\((?:cuda-)?gdb\\) *)*(?:-{2,3}Type <(?:RET|return)>[^#]*--)?"
 
 /* ---- threads ---- */
 
@@ -232,6 +232,9 @@ static void say_last_words(struct cs_paster *p, const struct cs_line *line, cons
 		{"c10::Error::Error", "msg", "", ""},
 		{"gpr_assertion_failed", "message", "assertion failed: ", ""},
 		{"g_assertion_message", "message", "", ""},
+		{"ucs_error_freeze", "message", "", ""},
+		{"ucs_handle_error", "message", "", ""},
+		{"ucs_fatal_error_message", "message_buf", "", ""},
 	};
 
 	if (cs_span_find(call->arguments, "\"") == call->arguments.len)

@@ -391,6 +391,25 @@ bool cs_paste_same_stack(const struct cs_paste_thread *a, const struct cs_paste_
 	return n != 0;
 }
 
+void cs_paste_end_repeated(struct cs_paster *p)
+{
+	size_t n = cs_paster_count_threads(p);
+	const struct cs_paste_thread *last, *other;
+
+	if (!cs_paster_current(p))
+		return;
+	cs_paster_end_thread(p);
+	last = cs_paster_thread_at(p, n - 1);
+	for (size_t i = 0; i + 1 < n && n <= CS_MAX_PASTE_COMPARED; i++) {
+		other = cs_paster_thread_at(p, i);
+		if (last->n_frames != other->n_frames || last->crashed != other->crashed ||
+		    !cs_paste_same_stack(last, other))
+			continue;
+		cs_paster_forget_thread(p, n - 1);
+		return;
+	}
+}
+
 void cs_paste_say(struct cs_paster *p, const struct cs_line *line, const char *text)
 {
 	size_t where;

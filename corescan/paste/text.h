@@ -64,6 +64,8 @@ void cs_paste_place(struct cs_paster *p, struct cs_span s, struct cs_paste_frame
 void cs_paste_native(struct cs_paster *p, const struct cs_paste_frame *frame);
 /** True if both have the same functions, as far as both were printed, and one at least. */
 bool cs_paste_same_stack(const struct cs_paste_thread *a, const struct cs_paste_thread *b);
+/** The open thread ends, and is forgotten if an earlier one has the very same stack: it was printed twice. */
+void cs_paste_end_repeated(struct cs_paster *p);
 /** Message @text, unless it is the one that was said last. */
 void cs_paste_say(struct cs_paster *p, const struct cs_line *line, const char *text);
 

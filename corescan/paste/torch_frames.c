@@ -20,23 +20,9 @@ enum {
 /* The list that ended may be the same exception's, printed by another handler. */
 static void end_list(struct cs_paster *p)
 {
-	size_t n = cs_paster_count_threads(p);
-
-	if (!(cs_paster_state(p)->phase & IN_LIST))
-		return;
+	if (cs_paster_state(p)->phase & IN_LIST)
+		cs_paste_end_repeated(p);
 	cs_paster_state(p)->phase = 0;
-	cs_paster_end_thread(p);
-	if (!n || n > CS_MAX_PASTE_COMPARED)
-		return;
-	for (size_t i = 0; i + 1 < n; i++) {
-		const struct cs_paste_thread *last = cs_paster_thread_at(p, n - 1);
-		const struct cs_paste_thread *other = cs_paster_thread_at(p, i);
-
-		if (last->n_frames == other->n_frames && cs_paste_same_stack(last, other)) {
-			cs_paster_forget_thread(p, n - 1);
-			return;
-		}
-	}
 }
 
 /* "Exception raised from f at ../c10/x.cpp:123 (most recent call first):" */
