@@ -325,30 +325,40 @@ static bool is_code(const char *text, size_t len)
 	       (len - n > 3 && !memcmp(text + n, " = ", 3));
 }
 
+/* "OMP: ", "NET/IB : ", "DEADLINE_EXCEEDED: ": a library's name or a code, but no note of
+ * a person. */
+static bool begins_in_capitals(const char *text, size_t len)
+{
+	static const char *const notes[] = {"EDIT", "UPDATE", "NOTE", "PS",
+					    "TLDR", "BUG",    "TODO"};
+	size_t word = 0;
+
+	while (word < len &&
+	       (isupper((unsigned char)text[word]) || strchr("/_", text[word])))
+		word++;
+	if (word < 3 || word == len ||
+	    (text[word] != ':' && strncmp(text + word, " : ", 3)))
+		return false;
+	return !begins_with(text, len, notes, CS_COUNT(notes));
+}
+
 /* "RuntimeError: x", "[Rank 3] x", "*** x ***", "node.cc:12: x": a program's line,
  * whatever words it has. */
 static bool is_printed(const char *text, size_t len)
 {
+	static const char *const words[] = {"rror",  "xception", "ERROR",
+					    "FATAL", "fatal",    "."};
 	const char *colon = memchr(text, ':', len), *blank = memchr(text, ' ', len);
-	size_t word = 0;
+	size_t word = colon ? (size_t)(colon - text) : 0;
 
-	if (*text == '[' || !strncmp(text, "*** ", 4))
+	if (*text == '[' || !strncmp(text, "*** ", 4) || begins_in_capitals(text, len))
 		return true;
-	while (word < len &&
-	       (isupper((unsigned char)text[word]) || strchr("/_", text[word])))
-		word++;
-	if (word > 2 && word < len &&
-	    (text[word] == ':' || !strncmp(text + word, " : ", 3)))
-		return strncmp(text, "EDIT", 4) && strncmp(text, "UPDATE", 6) &&
-		       strncmp(text, "NOTE", 4);
-	word = colon ? (size_t)(colon - text) : 0;
 	if (!colon || (blank && blank < colon) || word < 2)
 		return false;
-	if (find(text, word, "rror") || find(text, word, "xception") ||
-	    find(text, word, "ERROR") || find(text, word, "FATAL") ||
-	    find(text, word, "fatal"))
-		return true;
-	return find(text, word, ".") || isdigit((unsigned char)colon[1]);
+	for (size_t i = 0; i < CS_COUNT(words); i++)
+		if (find(text, word, words[i]))
+			return true;
+	return isdigit((unsigned char)colon[1]);
 }
 
 /* "malloc.c:2401", somewhere */

@@ -15,6 +15,7 @@ import sys
 import zlib
 from pathlib import Path
 
+import paste_seeds
 import python_seeds
 import signature_seeds
 import torch_seeds
@@ -440,6 +441,7 @@ def main() -> None:
         "fuzz_python": python_seeds.seeds(),
         "fuzz_torch": torch_seeds.seeds(),
         "fuzz_signature": signature_seeds.seeds(),
+        "fuzz_paste": paste_seeds.seeds(),
         "fuzz_core": cores(),
         "fuzz_analyze": cores(),
     }
