@@ -74,6 +74,12 @@ static bool find_thread(struct cs_paster *p, int32_t tid, size_t *ret)
 	return false;
 }
 
+/* True if all that is known of it is a line of `info threads`, which has no number. */
+static bool is_listed(const struct cs_paste_thread *t)
+{
+	return !t->n_frames || (t->n_frames == 1 && t->frames[0].number < 0);
+}
+
 /* True if thread @tid was printed in this report and is printed again, rather than that of another one. */
 static bool is_known(struct cs_paster *p, int32_t tid, size_t *ret)
 {
@@ -82,7 +88,7 @@ static bool is_known(struct cs_paster *p, int32_t tid, size_t *ret)
 	if (!find_thread(p, tid, ret))
 		return false;
 	t = cs_paster_thread_at(p, *ret);
-	return !t->ordinal || t->n_frames < 2 || cs_paster_state(p)->phase & IN_SESSION;
+	return !t->ordinal || is_listed(t) || cs_paster_state(p)->phase & IN_SESSION;
 }
 
 /* Threads are printed downwards, or upwards: where the numbers turn, another process begins. */
@@ -116,8 +122,15 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 	if (cs_group_number(g, 2, 10, &n) && n <= INT32_MAX)
 		t.tid = (int32_t)n;
 	settle(p);
-	if (!is_known(p, t.tid, &at) && t.ordinal && begins_anew(p, t.ordinal))
-		cs_paster_fresh(p, line);
+	if (!is_known(p, t.tid, &at)) {
+		if (t.ordinal && begins_anew(p, t.ordinal))
+			cs_paster_fresh(p, line);
+	} else if (is_listed(cs_paster_thread_at(p, at))) {
+		struct cs_paste_thread listed = *cs_paster_thread_at(p, at);
+
+		cs_paster_forget_thread(p, at);
+		merge(&t, &listed);
+	}
 	if (cs_group_is(g, 3))
 		t.name = cs_group_text(p, g, 3);
 	s->phase &= ~PYTHON_STACK;
@@ -394,7 +407,7 @@ static bool take_stop(struct cs_paster *p, const struct cs_line *line, const str
 /* "* 1    Thread 0x7f.. (LWP 17) "name" 0x.. in f () from /lib/x.so": info threads */
 static bool take_listed(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	struct cs_paste_frame frame = {0};
+	struct cs_paste_frame frame = {.number = -1};
 	struct cs_paste_thread t = {0};
 	struct cs_span rest = cs_span_of_group(g, 5);
 	struct cs_call call;
@@ -604,7 +617,13 @@ static void end(struct cs_paster *p)
 	static const char *const outermost[] = {"main",   "_start", "clone",	    "clone3",
 						"__clone", "__clone3", "__GI___clone", "start_thread"};
 	const struct cs_paste_frame *last = cs_paster_last_frame(p);
+	const struct cs_paste_thread *open = cs_paster_current(p);
+	size_t at;
 
+	if (open && find_thread(p, open->tid, &at) && at + 1 < cs_paster_count_threads(p)) {
+		settle(p);
+		return;
+	}
 	for (size_t i = 0; last && i < CS_COUNT(outermost); i++)
 		if (last->function && !strcmp(last->function, outermost[i])) {
 			settle(p);
