@@ -160,18 +160,23 @@ static void put_references(struct cs_strbuf *out, const struct cs_finding *f)
 		cs_strbuf_printf(out, " and %s more", cs_text_count(f->n_references - n));
 }
 
-static void put_why(struct cs_strbuf *out, const struct cs_finding *f)
+/* Evidence, but for what stands in the last words, which the reader has just read. */
+static void put_why(struct cs_strbuf *out, const struct cs_finding *f, const char *last_words)
 {
-	for (size_t i = 0; i < CS_MIN(f->n_evidence, (size_t)MAX_WHY); i++) {
+	size_t shown = 0;
+
+	for (size_t i = 0; i < f->n_evidence && shown < MAX_WHY; i++) {
 		const struct cs_evidence *e = &f->evidence[i];
 
-		cs_strbuf_puts(out, i ? "; " : "Seen here: ");
+		if (!e->text || (last_words && strstr(last_words, e->text)))
+			continue;
+		cs_strbuf_puts(out, shown++ ? "; " : "Seen here: ");
 		if (e->tid > 0)
 			cs_strbuf_printf(out, "thread %" PRId32 " %s ", e->tid,
 					 e->frame >= 0 ? "in" : "says");
 		cs_md_code(out, e->text, MAX_VALUE);
 	}
-	if (f->n_evidence)
+	if (shown)
 		cs_strbuf_puts(out, ".\n");
 }
 
@@ -184,7 +189,9 @@ static struct cs_error *add_steps(struct cs_md *m, const struct cs_finding *f)
 
 	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
 	for (; shown < n && fits; shown += fits) {
-		cs_strbuf_printf(&unit, "%s%zu. ", shown ? "" : "\n**What to do**\n\n", shown + 1);
+		if (!shown)
+			cs_strbuf_puts(&unit, m->out.len ? "\n**What to do**\n\n" : "**What to do**\n\n");
+		cs_strbuf_printf(&unit, "%zu. ", shown + 1);
 		cs_md_prose(&unit, f->steps[shown], MAX_SENTENCE);
 		cs_strbuf_puts(&unit, "\n");
 		CS_TRY(cs_md_add(m, &unit, &fits));
@@ -204,10 +211,11 @@ struct cs_error *cs_md_finding(struct cs_md *m)
 	if (!f || !f->title)
 		return NULL;
 	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
-	put_why(&unit, f);
+	put_why(&unit, f, m->a->crash.message);
 	CS_TRY(cs_md_add(m, &unit, &fits));
 	CS_TRY(add_steps(m, f));
-	cs_strbuf_puts(&unit, f->n_references ? "\nReported as " : "\nSignature ");
+	cs_strbuf_puts(&unit, m->out.len ? "\n" : "");
+	cs_strbuf_puts(&unit, f->n_references ? "Reported as " : "Signature ");
 	put_references(&unit, f);
 	cs_strbuf_puts(&unit, f->n_references ? " (signature " : "");
 	cs_md_code(&unit, f->id, MAX_NAME);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The whole analysis of a file that is said to be a core, and both reports on it. The input is the file. The
+ * The whole analysis of a file that is said to be a core, and all reports on it. The input is the file. The
  * core names files, as every core does: what it names is opened, as it would be for a user without
  * --sysroot.
  */
@@ -24,10 +24,11 @@ static void render(const struct cs_analysis *a)
 	static const struct cs_text_options terse = {.width = 80};
 	static const struct cs_text_options full = {
 		.color = true, .threads = true, .modules = true, .all = true};
+	static const struct cs_markdown_options issue = {.threads = true};
 	FILE *out = fopen("/dev/null", "w");
 
 	want(out && cs_ok(cs_report_text(a, &terse, out)) && cs_ok(cs_report_text(a, &full, out)) &&
-	     cs_ok(cs_report_json(a, out)));
+	     cs_ok(cs_report_json(a, out)) && cs_ok(cs_report_markdown(a, &issue, out)));
 	fclose(out);
 }
 
