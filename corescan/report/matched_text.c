@@ -74,7 +74,6 @@ struct cs_error *cs_report_matched_text(const struct cs_matched *m, const struct
 		.findings = m->findings,
 		.n_findings = m->n_findings,
 		.n_signatures = m->n_signatures,
-		.fingerprint = m->fingerprint,
 	};
 
 	put_heading(&t, m);
@@ -82,6 +81,7 @@ struct cs_error *cs_report_matched_text(const struct cs_matched *m, const struct
 	cs_text_findings(&t, &a);
 	if (!m->n_findings)
 		cs_text_no_finding(&t, m->n_signatures);
+	cs_text_fingerprint(&t, &m->fingerprint);
 	if (m->limits_hit)
 		cs_text_fact(&t, "not searched", "all of it: some searches ended at a limit");
 	errno = 0;

@@ -14,6 +14,7 @@ struct cs_error *cs_report_text(const struct cs_analysis *a,
 
 	cs_text_crash(&t, a);
 	cs_text_findings(&t, a);
+	cs_text_fingerprint(&t, &a->fingerprint);
 	cs_text_crashed_stack(&t, a);
 	CS_TRY(cs_text_exceptions(&t, a));
 	CS_TRY(cs_text_threads(&t, a));

@@ -30,6 +30,9 @@ void cs_text_findings(struct cs_text *t, const struct cs_analysis *a);
 /** That none of so many fits. */
 void cs_text_no_finding(struct cs_text *t, size_t n_signatures);
 
+/** The fingerprint; with --all also what it was made of. Nothing where there is none. */
+void cs_text_fingerprint(struct cs_text *t, const struct cs_fingerprint *f);
+
 /** The words for an exception's state: "being handled"; NULL: none. */
 const char *cs_text_exception_state(const struct cs_exception *e);
 /** "ValueError: first line of its message (being handled)"; ends the line. */

@@ -103,7 +103,7 @@ static void test_members_and_their_order(void **state)
 	static const char *const order[] = {
 		"schema",  "input",   "process",      "crash",       "runtime",
 		"modules", "threads", "stack_groups", "exception",   "python",
-		"findings", "diagnostics", "timing"};
+		"findings", "fingerprint", "diagnostics", "timing"};
 	json_t *report = parse(render(sample_crash()));
 	void *member = json_object_iter(report);
 
