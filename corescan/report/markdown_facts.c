@@ -14,6 +14,7 @@
 #define MAX_NAME 200
 #define MAX_VALUE 300
 #define MAX_COMMAND 600
+#define MORE_ROOM 48 /* bytes kept to say that there is more */
 #define MAX_STEPS 6
 #define MAX_REFERENCES 6
 #define MAX_WHY 2
@@ -268,7 +269,9 @@ static struct cs_error *add_row(struct cs_md *m, const char *name, const char *v
 	cs_strbuf_puts(&unit, " | ");
 	cs_md_cell(&unit, value, max);
 	cs_strbuf_puts(&unit, " |\n");
-	return cs_md_add(m, &unit, &fits);
+	CS_TRY(cs_md_add(m, &unit, &fits));
+	m->left_out += !fits;
+	return NULL;
 }
 
 static struct cs_error *add_command(struct cs_md *m, const struct cs_process *p)
@@ -305,13 +308,17 @@ static struct cs_error *add_rank(struct cs_md *m, const struct cs_process *p)
 struct cs_error *cs_md_versions(struct cs_md *m)
 {
 	const struct cs_analysis *a = m->a;
+	size_t whole = m->budget;
 
+	m->budget -= CS_MIN(whole, (size_t)MORE_ROOM);
 	for (size_t i = 0; i < a->n_versions; i++)
 		if (a->versions[i].name)
 			CS_TRY(add_row(m, a->versions[i].name, a->versions[i].value, MAX_NAME));
 	CS_TRY(add_row(m, "machine", a->process.machine, MAX_NAME));
 	CS_TRY(add_rank(m, &a->process));
-	return add_command(m, &a->process);
+	CS_TRY(add_command(m, &a->process));
+	m->budget = whole;
+	return m->left_out ? add_row(m, "more", "corescan CORE", MAX_NAME) : NULL;
 }
 
 /* ---- what is only looked up ---- */
@@ -328,8 +335,10 @@ struct cs_error *cs_md_environment(struct cs_md *m)
 	struct cs_strbuf unit, lines;
 	bool fits;
 
-	if (!p->n_environment || cs_md_room(m) < CS_MD_MIN_BLOCK)
+	if (!p->n_environment)
 		return NULL;
+	if (cs_md_room(m) < CS_MD_MIN_BLOCK)
+		return cs_md_no_room(m, "the environment", "corescan CORE");
 	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
 	cs_strbuf_init(&lines, CS_MD_MAX_UNIT);
 	for (size_t i = 0; i < p->n_environment && lines.len < CS_MD_MAX_UNIT / 4; i++) {
@@ -372,26 +381,27 @@ struct cs_error *cs_md_fingerprint(struct cs_md *m)
 	return cs_md_add(m, &unit, &fits);
 }
 
-static struct cs_error *add_limit(struct cs_md *m, const char *text)
+static struct cs_error *add_limit(struct cs_md *m, const char *text, bool *ret)
 {
 	struct cs_strbuf unit;
-	bool fits;
 
 	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
 	cs_strbuf_puts(&unit, m->out.len ? "* " : "**What limits this report**\n\n* ");
 	cs_md_prose(&unit, text, MAX_SENTENCE);
 	cs_strbuf_puts(&unit, "\n");
-	return cs_md_add(m, &unit, &fits);
+	return cs_md_add(m, &unit, ret);
 }
 
 struct cs_error *cs_md_diagnostics(struct cs_md *m)
 {
 	const struct cs_analysis *a = m->a;
-	size_t shown = 0, wanted = 0;
+	size_t shown = 0, wanted = 0, whole = m->budget;
+	bool fits = true;
 	char rest[64];
 
+	m->budget -= CS_MIN(whole, (size_t)MORE_ROOM);
 	if (a->limit_hit)
-		CS_TRY(add_limit(m, "A limit of time or memory ended the analysis early."));
+		CS_TRY(add_limit(m, "A limit of time or memory ended the analysis early.", &fits));
 	for (int severity = CS_SEVERITY_ERROR; severity >= CS_SEVERITY_WARNING; severity--) {
 		for (size_t i = 0; i < a->n_diagnostics; i++) {
 			const struct cs_diagnostic *d = &a->diagnostics[i];
@@ -399,17 +409,18 @@ struct cs_error *cs_md_diagnostics(struct cs_md *m)
 			if ((int)d->severity != severity)
 				continue;
 			wanted++;
-			if (shown >= MAX_DIAGNOSTICS)
+			if (shown >= MAX_DIAGNOSTICS || !fits)
 				continue;
-			CS_TRY(add_limit(m, d->text ? d->text : d->code));
-			shown++;
+			CS_TRY(add_limit(m, d->text ? d->text : d->code, &fits));
+			shown += fits;
 		}
 	}
 	wanted += a->n_diagnostics_dropped;
+	m->budget = whole;
 	if (shown == wanted)
 		return NULL;
 	snprintf(rest, sizeof(rest), "%s more", cs_text_count(wanted - shown));
-	return add_limit(m, rest);
+	return add_limit(m, rest, &fits);
 }
 
 struct cs_error *cs_md_footer(struct cs_md *m)

@@ -423,6 +423,16 @@ struct cs_error *cs_md_add(struct cs_md *m, struct cs_strbuf *unit, bool *ret)
 	return cut || m->out.cut ? &cs_nomem : NULL;
 }
 
+struct cs_error *cs_md_no_room(struct cs_md *m, const char *what, const char *how)
+{
+	struct cs_strbuf unit;
+	bool fits;
+
+	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
+	cs_strbuf_printf(&unit, "No room for %s: `%s`\n", what, how);
+	return cs_md_add(m, &unit, &fits);
+}
+
 /* ---- sheets ---- */
 
 struct cs_error *cs_md_sheet_init(struct cs_md_sheet *ret)

@@ -25,6 +25,7 @@ struct cs_md {
 	const struct cs_markdown_options *options;
 	struct cs_strbuf out;
 	size_t budget; /* bytes of `out` */
+	size_t left_out; /* things of a list that had no room */
 };
 
 CS_UNUSED static inline size_t cs_md_room(const struct cs_md *m)
@@ -34,6 +35,9 @@ CS_UNUSED static inline size_t cs_md_room(const struct cs_md *m)
 
 /** Add what @unit holds if it fits; *@ret says whether it did. Empties @unit. Errors: NOMEM. */
 CS_MUST_CHECK struct cs_error *cs_md_add(struct cs_md *m, struct cs_strbuf *unit, bool *ret);
+
+/** Say that @what had no room, and @how to see it; nothing if not even that has room. Errors: NOMEM. */
+CS_MUST_CHECK struct cs_error *cs_md_no_room(struct cs_md *m, const char *what, const char *how);
 
 /* ---- gates: they append @s to @out, cut to @max bytes or a little more ---- */
 

@@ -189,8 +189,10 @@ struct cs_error *cs_md_crashed_stack(struct cs_md *m)
 	bool fits;
 
 	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
-	if (!thread || !thread->group || cs_md_room(m) < CS_MD_MIN_BLOCK)
+	if (!thread || !thread->group)
 		return NULL;
+	if (cs_md_room(m) < CS_MD_MIN_BLOCK)
+		return cs_md_no_room(m, "the crashed thread's stack", "corescan CORE");
 	CS_TRY(cs_md_sheet_init(&title));
 	put_thread(&title.text, m->a, thread);
 	CS_TRY(cs_md_sheet_done(&title));
@@ -274,8 +276,10 @@ struct cs_error *cs_md_python_stack(struct cs_md *m)
 	cs_strbuf_init(&unit, CS_MD_MAX_UNIT);
 	for (size_t i = 0; thread && thread->group && i < thread->group->n_frames; i++)
 		n += thread->group->frames[i].kind == CS_FRAME_PYTHON;
-	if (!n || cs_md_room(m) < CS_MD_MIN_BLOCK)
+	if (!n)
 		return NULL;
+	if (cs_md_room(m) < CS_MD_MIN_BLOCK)
+		return cs_md_no_room(m, "the Python stack alone", "corescan --python CORE");
 	CS_TRY(cs_md_sheet_init(&sheet));
 	put_python(&sheet.text, thread->group, n);
 	CS_TRY(cs_md_sheet_done(&sheet));

@@ -644,6 +644,10 @@ static void small_pages_say_what_matters(void **state)
 		if (max >= CS_MAX_MARKDOWN / CS_MAX_MARKDOWN_CORES) {
 			assert_non_null(strstr(page.text, "SIGSEGV"));
 			assert_non_null(strstr(page.text, "Stack of the crashed thread"));
+			assert_true(strstr(page.text, "Its Python stack") ||
+				    strstr(page.text, "No room for the Python stack alone"));
+			assert_true(strstr(page.text, "<details>") ||
+				    strstr(page.text, "4 more distinct stacks"));
 			assert_non_null(strstr(page.text, "\ncorescan "));
 		}
 		free(page.text);
