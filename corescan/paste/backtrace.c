@@ -91,7 +91,10 @@ static struct cs_span past_size(struct cs_span s)
 	return n && n < s.len && s.at[n] == ' ' ? cs_span_trim(cs_span_from(s, n)) : s;
 }
 
-/* "PC: @     0x7f..  (unknown)  f()": Abseil's list goes from the handler to f()'s caller, glog's has f(), too */
+/*
+ * "PC: @     0x7f..  (unknown)  f()": Abseil's list goes from the handler to f()'s caller, glog's has
+ * f(), too
+ */
 static bool take_pc(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paster_state *s = cs_paster_state(p);
@@ -209,7 +212,10 @@ static bool take_ucx_head(struct cs_paster *p, const struct cs_line *line, const
 	return true;
 }
 
-/* "Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)", "Signal: Aborted (6)" */
+/*
+ * "Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)", "Signal: Aborted
+ * (6)"
+ */
 static bool take_caught(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	uint64_t n;
@@ -433,7 +439,8 @@ static bool take_rust(struct cs_paster *p, const struct cs_line *line, const str
 	uint64_t n;
 
 	(void)line;
-	if (!(cs_paster_state(p)->phase & IN_RUST) || !cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!(cs_paster_state(p)->phase & IN_RUST) || !cs_group_number(g, 1, 10, &n) ||
+	    n > CS_MAX_FACT_FRAMES)
 		return false;
 	if (name.len > 19 && !memcmp(name.at + name.len - 19, "::h", 3) &&
 	    strspn(name.at + name.len - 16, "0123456789abcdef") >= 16)
@@ -461,7 +468,8 @@ static bool take_rust_place(struct cs_paster *p, const struct cs_line *line, con
 static const struct cs_rule rules[] = {
 	{"@ ", "^(?:.*logging\\.cc:\\d+:)? *(?:\\(\\) *)?@ +(?:0x)?([0-9a-f]{1,16}) +(\\S.*)$", take_at},
 	{"[0x",
-	 "^(?:\\[[^\\]]+:\\d+\\] )? *" NUMBER "(?:0x[0-9a-f]+ +)?([^ ()]*)\\(([^()]*?)(?:[+-]0x[0-9a-f]+)?\\) ?"
+	 "^(?:\\[[^\\]]+:\\d+\\] )? *" NUMBER "(?:0x[0-9a-f]+ +)?([^ ()]*)\\"
+	 "(([^()]*?)(?:[+-]0x[0-9a-f]+)?\\) ?"
 	 "\\[0x[0-9a-f]+\\](?: (\\S.*))?$",
 	 take_symbol},
 	{"[0x",
@@ -472,7 +480,8 @@ static const struct cs_rule rules[] = {
 	{" 0x", "^ *(\\d+) +(\\S+) +0x[0-9a-f]{8,16}(?: +(\\S.*?)(?: \\+ \\d+)?)?$",
 	 take_numbered},
 	{" 0x", "^ *(\\d+) +0x[0-9a-f]{6,16} (\\S.*?)(?: \\+ \\d+)?$", take_address},
-	{"] ", "^ *\\[(\\d+)\\] (\\S.*?)(?:\\+0x[0-9a-f]+)?\\((?:0x)?[0-9a-f]+\\) in (/.*)$", take_caffe2_frame},
+	{"] ", "^ *\\[(\\d+)\\] (\\S.*?)(?:\\+0x[0-9a-f]+)?\\((?:0x)?[0-9a-f]+\\) in "
+	 "(/.*)$", take_caffe2_frame},
 	{"), PID: ", "\\b(SIG\\w+)\\(\\d+\\), PID: (\\d+), Thread (\\d+):", take_caffe2},
 	{": ", "^ *(\\d+): +(?:0x[0-9a-f]+ - )?(\\S.*)$", take_rust},
 	{" at ", "^ +at (\\S+:\\d+)$", take_rust_place},
@@ -497,7 +506,8 @@ static const struct cs_rule rules[] = {
 	{"Failing at address: ", "^(?:\\[[^\\]]+:\\d+\\] )?(Failing at address: .*)$", take_detail},
 	{" panicked at ", "^.{0,80}?thread '.*'(?: \\(\\d+\\))? panicked at ", take_panic},
 	{"stack backtrace:", "^ *stack backtrace:$", take_rust_head},
-	{"Thread ", "^Thread (\\d+)( Crashed)?:{1,2}(?: *Dispatch queue: (\\S+)| (\\S.*))?$", take_mac_thread},
+	{"Thread ", "^Thread (\\d+)( Crashed)?:{1,2}(?: *Dispatch queue: (\\S+)| (\\"
+	 "S.*))?$", take_mac_thread},
 	{"Process: ", "^Process: +\\S.* \\[(\\d+)\\]$", take_mac_process},
 	{"Exception Type: ", "^Exception Type: +\\w+ \\((SIG\\w+)\\)", take_mac_signal},
 };

@@ -3,7 +3,8 @@
  * eu-stack, and what systemd-coredump writes to the journal and coredumpctl shows: both walk by elfutils, and
  * print a line for each frame with its address.
  *
- * Forms: src/stack.c of elfutils; src/coredump/coredump.c, coredumpctl.c and src/shared/elf-util.c of systemd.
+ * Forms: src/stack.c of elfutils; src/coredump/coredump.c, coredumpctl.c and src/shared/elf-util.c of
+ * systemd.
  */
 #include "paste/text.h"
 
@@ -85,7 +86,10 @@ static void split_elfutils(struct cs_span s, struct cs_span *function, struct cs
 	*function = s;
 }
 
-/* "#0  0x00007f..     f - /lib/libc.so.6", "#1  0x00007f.. - 1 f", "#0  0x00007f.. n/a (libc.so.6 + 0x3d1)" */
+/*
+ * "#0  0x00007f..     f - /lib/libc.so.6", "#1  0x00007f.. - 1 f", "#0  0x00007f.. n/a (libc.so.6 +
+ * 0x3d1)"
+ */
 static bool take_frame(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paster_state *s = cs_paster_state(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * gdb, cuda-gdb, pstack and gstack: bt, bt full, thread apply all bt, info threads, py-bt, and what gdb prints
- * when it opens a core or attaches. One session is one report, however often it prints a stack.
+ * gdb, cuda-gdb, pstack and gstack: bt, bt full, thread apply all bt, info threads, py-bt, and what gdb
+ * prints when it opens a core or attaches. One session is one report, however often it prints a stack.
  *
  * Forms: gdb/stack.c (print_frame), gdb/thread.c (thread_apply_all_command, print_thread_info),
  * gdb/corelow.c; Tools/gdb/libpython.py of CPython for py-bt.
@@ -291,7 +291,8 @@ static void add_python(struct cs_paster *p, const struct cs_call *call)
 {
 	struct cs_paste_frame frame;
 
-	if (cs_span_find(call->function, "_PyEval_EvalFrame") && !cs_span_is(call->function, "PyEval_EvalFrameEx"))
+	if (cs_span_find(call->function, "_PyEval_EvalFrame") && !cs_span_is(call->function, "P"
+		"yEval_EvalFrameEx"))
 		return;
 	if (cs_span_find(call->arguments, "=Frame 0x") < call->arguments.len &&
 	    python_frame(p, call->arguments, &frame))
@@ -343,12 +344,28 @@ static void add_frame(struct cs_paster *p, const struct cs_paste_frame *frame)
 	cs_paste_native(p, frame);
 }
 
-static void mark_handler(struct cs_paster *p)
+/* Handlers of what kills, by their names: others run while a process goes on. */
+static bool is_fatal_handler(const char *name)
+{
+	static const char *const parts[] = {"atal", "rror", "segv", "SEGV", "rash", "ailure"
+		"", "bort", "ackTrace"};
+
+	for (size_t i = 0; name && i < CS_COUNT(parts); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return false;
+}
+
+/* The frame after @inner is the mark of a signal handler's. */
+static void mark_handler(struct cs_paster *p, const char *inner)
 {
 	struct cs_paste_thread *t = cs_paster_current(p);
 
-	if (t && !(cs_paster_state(p)->phase & (DIED | FROM_CORE)))
-		t->crashed = true;
+	if (!t || cs_paster_state(p)->phase & (DIED | FROM_CORE))
+		return;
+	t->crashed = true;
+	if (is_fatal_handler(inner))
+		cs_paster_kind(p, CS_PASTE_CRASH);
 }
 
 static const char handler[] = "<signal handler called>";
@@ -371,6 +388,7 @@ static void fill_frame(struct cs_paster *p, const struct cs_call *call, struct c
 static bool take_frame(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paste_frame frame = {0};
+	const struct cs_paste_frame *inner;
 	struct cs_span rest = cs_span_of_group(g, 2);
 	struct cs_call call;
 	uint64_t n;
@@ -388,11 +406,12 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 		return false;
 	if (!n)
 		begin_stack(p, line, call.function);
+	inner = cs_paster_last_frame(p);
 	frame.number = (int64_t)n;
 	fill_frame(p, &call, &frame);
-	add_frame(p, &frame);
 	if (cs_span_is(call.function, handler))
-		mark_handler(p);
+		mark_handler(p, inner ? inner->function : NULL);
+	add_frame(p, &frame);
 	say_last_words(p, line, &call);
 	add_python(p, &call);
 	return true;

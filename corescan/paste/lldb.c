@@ -80,7 +80,10 @@ static bool is_again(struct cs_paster *p, const struct cs_line *line, uint32_t o
 	return false;
 }
 
-/* "* thread #1, name = 'python', stop reason = signal SIGSEGV", "  thread #2: tid = 17, 0x.. libc`read + 3" */
+/*
+ * "* thread #1, name = 'python', stop reason = signal SIGSEGV", "  thread #2: tid = 17, 0x.. libc`read +
+ * 3"
+ */
 static bool take_thread(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paste_thread t = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * AddressSanitizer and its kin, and valgrind. Each report says what is wrong, where, and then where the memory
- * came from: those stacks are of the past, and no thread's.
+ * AddressSanitizer and its kin, and valgrind. Each report says what is wrong, where, and then where the
+ * memory came from: those stacks are of the past, and no thread's.
  *
  * Forms: compiler-rt/lib of LLVM (asan/asan_errors.cpp, tsan/rtl/tsan_report.cpp, ubsan/ubsan_diag.cpp,
  * sanitizer_common/sanitizer_stacktrace_printer.cpp); coregrind/m_debuginfo of valgrind.
@@ -248,7 +248,8 @@ static const struct cs_rule rules[] = {
 	{"#", "^ *#(\\d+)() (?!0x)(\\S.* \\(\\S+\\+0x[0-9a-f]+\\).*|<null> .*)$", take_frame},
 	{"== ", "^==\\d+== +(at|by) 0x[0-9A-Fa-f]+: (.*?) \\((?:in (.*)|(.*:\\d+))\\)$", take_valgrind},
 	{"???", "^==\\d+== +(at|by) 0x[0-9A-Fa-f]+: (\\?\\?\\?)$", take_valgrind},
-	{"Sanitizer: ", "^=*(\\d+)?=*(?:ERROR: |WARNING: )((Address|Memory|HWAddress|UndefinedBehavior)?\\w*Sanitizer:? (.*))$", take_error},
+	{"Sanitizer: ", "^=*(\\d+)?=*(?:ERROR: |WARNING: "
+	 ")((Address|Memory|HWAddress|UndefinedBehavior)?\\w*Sanitizer:? (.*))$", take_error},
 	{"Sanitizer:DEADLYSIGNAL", "", take_detail},
 	{"runtime error: ", "^\\S+:\\d+(?::\\d+)?: runtime error: ", take_undefined},
 	{"SUMMARY: ", "^ *SUMMARY: \\w+Sanitizer:", take_summary},
@@ -262,7 +263,8 @@ static const struct cs_rule rules[] = {
 	{"is located ", "^ *(?:0x[0-9a-f]+|Address 0x[0-9a-f]+|Location) is ", take_detail},
 	{"== ", "^==(\\d+)== (" INVALID ")$", take_invalid},
 	{"== ", "^==\\d+== +(Address 0x[0-9A-Fa-f]+ is .*)$", take_address},
-	{"== ", "^==\\d+== +(Access not within mapped region.*|Bad permissions.*|General Protection Fault.*)$",
+	{"== ", "^==\\d+== +(Access not within mapped region.*|Bad permissions.*|General Protection "
+	 "Fault.*)$",
 	 take_access},
 	{"== ", "^==(\\d+)== (?:Memcheck|Helgrind|DRD|Massif)(?:,|:) ", take_memcheck},
 };

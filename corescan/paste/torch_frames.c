@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The stack of C++ that an exception of PyTorch brings along: where it was thrown, so it belongs to who ended.
- * The text before it is the exception's own, which the tracebacks and logs have.
+ * The stack of C++ that an exception of PyTorch brings along: where it was thrown, so it belongs to who
+ * ended. The text before it is the exception's own, which the tracebacks and logs have.
  *
  * Forms: c10/util/Backtrace.cpp, c10/util/Exception.cpp, torch/csrc/profiler/combined_traceback.cpp.
  */
@@ -126,7 +126,8 @@ static bool take_line(struct cs_paster *p, const struct cs_line *line, const str
 	uint64_t n;
 
 	(void)line;
-	if (!(cs_paster_state(p)->phase & CAPTURED) || !cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!(cs_paster_state(p)->phase & CAPTURED) || !cs_group_number(g, 1, 10, &n) ||
+	    n > CS_MAX_FACT_FRAMES)
 		return false;
 	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, cs_span_of_group(g, 2));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Lines that were one line. gdb breaks its own between arguments, and before "at" and "from"; trackers and
- * mailers break at blanks, terminals wherever the column is. Only a frame is taken together, and only while it
- * lacks something: in any other text a line means something.
+ * mailers break at blanks, terminals wherever the column is. Only a frame is taken together, and only while
+ * it lacks something: in any other text a line means something.
  */
 #include "paste/text.h"
 
@@ -39,7 +39,8 @@ static bool is_frame(struct cs_span s)
 static bool begins_something(struct cs_span s, size_t indent)
 {
 	static const char *const words[] = {
-		"(gdb)",    "(More stack", "Backtrace stopped", "--",   "[",	"No locals", "No symbol table",
+		"(gdb)",    "(More stack", "Backtrace stopped", "--",   "[",	"No locals", "No symbol "
+		"table",
 		"=====",    "Traceback",   "Program ",	 "TID ", "PID ",     "* ",	"thread #",
 		"Exception", "terminate called", "*** ", "SUMMARY:", "```", "$ ", "Core was", "File \"",
 	};

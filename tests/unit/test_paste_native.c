@@ -105,13 +105,15 @@ static void test_gdb_frames(void **state)
 		 "gdb - 0 hang\n0/0\nstd::operator<< <char> a.c:1\n"},
 		{"#0  ns::box<int>::operator< (this=0x0, o=...) at a.c:1\n#1  operator-> (p=0x1) at b.c:2\n",
 		 "gdb - 0 hang\n0/0\nns::box<int>::operator< a.c:1\noperator-> b.c:2\n"},
-		{"#0  0x7f in (anonymous namespace)::f (x=<error reading variable: Cannot access>) at a.c:1\n",
+		{"#0  0x7f in (anonymous namespace)::f (x=<error reading variable: Cannot access>) at "
+		 "a.c:1\n",
 		 "gdb - 0 hang\n0/0\n(anonymous namespace)::f a.c:1\n"},
 		{"#0  0x7f in _ZN3c1010ThreadPool9main_loopEm () from /x/libc10.so (deleted)\n",
 		 "gdb - 0 hang\n0/0\nc10::ThreadPool::main_loop(unsigned long) (libc10.so)\n"},
 		{"#0  f (x=1) at a.c:1\n(More stack frames follow...)\n",
 		 "gdb - 0 hang\n0/0\nf a.c:1\n"},
-		{"(gdb) bt\n#0  f (x=1) at a.c:1\n--Type <RET> for more, q to quit, c to continue without paging--"
+		{"(gdb) bt\n#0  f (x=1) at a.c:1\n--Type <RET> for more, q to quit, c to continue "
+		 "without paging--"
 		 "#1  0x7f in main () at a.c:9\n",
 		 "gdb - 0 hang\n0/0 main\nf a.c:1\nmain a.c:9\n"},
 	};
@@ -164,9 +166,9 @@ static void test_gdb_cores(void **state)
 		 "Thread 1 (Thread 0x7f8c (LWP 17)):\n#0  0x7f00 in f () from /lib/libx.so\n",
 		 "gdb - 0 hang\n18/2\ng a.c:3\nh a.c:4\n17/1 python\nf (libx.so)\n"},
 		/* who has the handler on its stack */
-		{"Thread 2 (Thread 0x7f8d (LWP 18)):\n#0  pause () at a.c:3\n#1  <signal handler called>\n"
+		{"Thread 2 (Thread 0x7f8d (LWP 18)):\n#0  on_fatal () at a.c:3\n#1  <signal handler called>\n"
 		 "#2  g () at a.c:4\n",
-		 "gdb - 0 hang\n*18/2\npause a.c:3\n<signal handler called>\ng a.c:4\n"},
+		 "gdb - 0\n*18/2\non_fatal a.c:3\n<signal handler called>\ng a.c:4\n"},
 	};
 
 	(void)state;
@@ -180,17 +182,23 @@ static void test_gdb_last_words(void **state)
 		 "#1  0x7f in __assert_fail_base (fmt=0x7f \"%s%s%s:%u: %s%sAssertion `%s' failed.\\n%n\", "
 		 "assertion=assertion@entry=0x55 \"n > 0 && \\\"few\\\"\", file=file@entry=0x55 \"a.c\", "
 		 "line=line@entry=12, function=0x55 \"f\") at assert.c:92\n",
-		 "gdb SIGABRT 0\n! a.c:12: f: Assertion `n > 0 && \"few\"' failed.\n*0/0\n__GI_abort abort.c:79\n"
+		 "gdb SIGABRT 0\n! a.c:12: f: Assertion `n > 0 && \"few\"' failed.\n*0/0\n__GI_abort "
+		 "abort.c:79\n"
 		 "__assert_fail_base assert.c:92\n"},
 		{"#0  __libc_message (action=do_abort, fmt=fmt@entry=0x7f \"%s\\n\") at libc_fatal.c:155\n"
-		 "#1  malloc_printerr (str=str@entry=0x7f \"double free or corruption (out)\") at malloc.c:5347\n",
+		 "#1  malloc_printerr (str=str@entry=0x7f \"double free or corruption (out)\") at "
+		 "malloc.c:5347\n",
 		 "gdb - 0\n! double free or corruption (out)\n0/0\n__libc_message libc_fatal.c:155\n"
 		 "malloc_printerr malloc.c:5347\n"},
-		{"#0  __GI___fortify_fail (msg=msg@entry=0x7f \"buffer overflow detected\") at fortify_fail.c:26\n",
-		 "gdb - 0\n! *** buffer overflow detected ***: terminated\n0/0\n__GI___fortify_fail fortify_fail.c:26\n"},
+		{"#0  __GI___fortify_fail (msg=msg@entry=0x7f \"buffer overflow detected\") at "
+		 "fortify_fail.c:26\n",
+		 "gdb - 0\n! *** buffer overflow detected ***: terminated\n0/0\n__GI___fortify_fail "
+		 "fortify_fail.c:26\n"},
 		{"#0  Py_FatalError (msg=0x55 \"GC object already tracked\") at pylifecycle.c:1\n",
-		 "gdb - 0\n! Fatal Python error: GC object already tracked\n0/0\nPy_FatalError pylifecycle.c:1\n"},
-		{"#0  c10::detail::torchCheckFail (func=0x7f \"f\", file=0x7f \"a.cpp\", line=3, msg=\"a\\nb\") at e.cpp:1\n",
+		 "gdb - 0\n! Fatal Python error: GC object already tracked\n0/0\nPy_FatalError "
+		 "pylifecycle.c:1\n"},
+		{"#0  c10::detail::torchCheckFail (func=0x7f \"f\", file=0x7f \"a.cpp\", line=3, msg=\""
+		 "a\\nb\") at e.cpp:1\n",
 		 "gdb - 0\n! a\nb\n0/0\nc10::detail::torchCheckFail e.cpp:1\n"},
 	};
 
@@ -201,9 +209,11 @@ static void test_gdb_last_words(void **state)
 static void test_gdb_python(void **state)
 {
 	static const struct row rows[] = {
-		{"#0  _PyEval_EvalFrameDefault (f=Frame 0x7f2, for file /x/t.py, line 3, in f (a=1), throwflag=0) "
+		{"#0  _PyEval_EvalFrameDefault (f=Frame 0x7f2, for file /x/t.py, line 3, in f (a=1), "
+		 "throwflag=0) "
 		 "at ceval.c:3500\n"
-		 "#1  function_code_fastcall (co=0x7f, f=Frame 0x7f2, for file /x/t.py, line 3, in f ()) at c.c:2\n",
+		 "#1  function_code_fastcall (co=0x7f, f=Frame 0x7f2, for file /x/t.py, line 3, in f "
+		 "()) at c.c:2\n",
 		 "gdb - 0 hang\n0/0\n_PyEval_EvalFrameDefault ceval.c:3500\n> f /x/t.py:3\n"
 		 "function_code_fastcall c.c:2\n"},
 		{"Thread 1 (Thread 0x7f (LWP 17)):\n"
@@ -231,7 +241,8 @@ static void test_gdb_ends(void **state)
 		{THREAD("3") THREAD("2") THREAD("1") THREAD("3") THREAD("2") THREAD("1"), 2},
 		{THREAD("2") THREAD("1") THREAD("3") THREAD("2") THREAD("1"), 2},
 		{THREAD("1") THREAD("1") THREAD("1"), 3},
-		{"(gdb) thread apply all bt\n" THREAD("2") THREAD("1") "(gdb) thread apply all bt\n" THREAD("2"), 1},
+		{"(gdb) thread apply all bt\n" THREAD("2") THREAD("1") "(gdb) thread apply all bt\n"
+		 "" THREAD("2"), 1},
 		{"#0  f () at a.c:1\n#1  main () at a.c:2\n#0  g () at a.c:1\n#1  main () at a.c:2\n", 2},
 		{"(gdb) bt\n#0  f () at a.c:1\n#1  main () at a.c:2\n(gdb) up\n#1  main () at a.c:2\n", 1},
 		{"[New LWP 17]\n" THREAD("1") "[New LWP 18]\n" THREAD("2"), 2},
@@ -252,10 +263,12 @@ static void test_gdb_ends(void **state)
 static const char whole[] =
 	"#0  0x00007ffff7bc3c19 in futex_wait (private=<optimized out>, expected=0, word=0x7fff5c0 <x>) at "
 	"../sysdeps/unix/futex-internal.h:142\n"
-	"#1  0x00007ffff7bc3c19 in pthread_cond_wait@@GLIBC_2.3.2 () from /lib/x86_64-linux-gnu/libpthread.so.0\n"
+	"#1  0x00007ffff7bc3c19 in pthread_cond_wait@@GLIBC_2.3.2 () from "
+	"/lib/x86_64-linux-gnu/libpthread.so.0\n"
 	"#2  0x00007ffff7bc3c19 in std::_Function_handler<void (), at::parallel_for<int>(long, long, "
 	"long)::{lambda(int)#1}>::_M_invoke(std::_Any_data const&) () from /usr/lib/libtorch.so\n"
-	"#3  0x00007ffff7bc3c19 in torch::autograd::Engine::evaluate_function(std::shared_ptr<torch::autograd::"
+	"#3  0x00007ffff7bc3c19 in "
+	"torch::autograd::Engine::evaluate_function(std::shared_ptr<torch::autograd::"
 	"GraphTask>&, torch::autograd::Node*, torch::autograd::InputBuffer&) () from /opt/conda/lib/"
 	"python3.10/site-packages/torch/lib/libtorch_cpu.so\n"
 	"#4  0x00007ffff7bc3c19 in clone () at ../sysdeps/unix/sysv/linux/x86_64/clone.S:95\n";
@@ -285,7 +298,8 @@ static void test_wrapped(void **state)
 	static const struct {
 		size_t columns;
 		bool blanks;
-	} rows[] = {{80, false}, {100, false}, {120, false}, {132, false}, {76, true}, {90, true}, {110, true}};
+	} rows[] = {{80, false}, {100, false}, {120, false}, {132, false},
+		    {76, true},	 {90, true},   {110, true}};
 	size_t n;
 	char *want = read_text(whole, strlen(whole), &n);
 
@@ -306,11 +320,13 @@ static void test_wrapped(void **state)
 static void test_wrapped_by_gdb(void **state)
 {
 	static const struct row rows[] = {
-		{"#0  0x00007f00 in g (a=1,\n    b=2) at a.c:5\n#1  0x00007f00 in f ()\n   from /lib/libx.so\n"
+		{"#0  0x00007f00 in g (a=1,\n    b=2) at a.c:5\n#1  0x00007f00 in f ()\n   from "
+		 "/lib/libx.so\n"
 		 "#2  0x00007f00 in h (a=1)\n    at /x/a.c:9\n        x = 5\n",
 		 "gdb - 0 hang\n0/0\ng a.c:5\nf (libx.so)\nh /x/a.c:9\n"},
 		/* what follows a whole frame is not its end */
-		{"#0  0x00007f00 in f () from /lib/libx.so\nat the end it hangs\n#1  0x7f in g () from /lib/liby.so\n",
+		{"#0  0x00007f00 in f () from /lib/libx.so\nat the end it hangs\n#1  0x7f in g () from "
+		 "/lib/liby.so\n",
 		 "gdb - 0 hang\n0/0\nf (libx.so)\ng (liby.so)\n"},
 	};
 
@@ -323,9 +339,11 @@ static void test_wrapped_by_gdb(void **state)
 static void test_lldb(void **state)
 {
 	static const struct row rows[] = {
-		{"* thread #1, name = 'python', stop reason = signal SIGSEGV: invalid address (fault address: 0x0)\n"
+		{"* thread #1, name = 'python', stop reason = signal SIGSEGV: invalid address (fault "
+		 "address: 0x0)\n"
 		 "  * frame #0: 0x00007ffff7e4f83c libc.so.6`raise + 325\n"
-		 "    frame #1: 0x00007ffff7e4f83c libx.so`ns::f<int>(this=0x7f, x=(a = 3)) const at f.cc:3:5 [opt]\n"
+		 "    frame #1: 0x00007ffff7e4f83c libx.so`ns::f<int>(this=0x7f, x=(a = 3)) const at "
+		 "f.cc:3:5 [opt]\n"
 		 "    frame #2: 0x00007ffff7e4f83c libtorch.so`at::native::foo(at::Tensor const&) + 120\n"
 		 "    frame #3: 0x00007ffff7e4f83c a`g(int) [inlined] h(private=0) at b.h:57:12\n"
 		 "    frame #4: 0x00007ffff7e4f83c a`ns::box::operator(this=0x1)(int) const at c.cc:1:2\n"
@@ -334,9 +352,11 @@ static void test_lldb(void **state)
 		 "  thread #2, name = 'x'\n"
 		 "    frame #0: 0x00007ffff7e4f83c libc.so.6`read + 3\n",
 		 "lldb SIGSEGV 0\n*0/1 python\nraise (libc.so.6)\nns::f<int> (libx.so) f.cc:3\n"
-		 "at::native::foo(at::Tensor const&) (libtorch.so)\nh (a) b.h:57\nns::box::operator() (a) c.cc:1\n"
+		 "at::native::foo(at::Tensor const&) (libtorch.so)\nh (a) b.h:57\nns::box::operator() "
+		 "(a) c.cc:1\n"
 		 "- (libstdc++.so.6)\n-\n0/2 x\nread (libc.so.6)\n"},
-		{"* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"
+		{"* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, "
+		 "address=0x0)\n"
 		 "  * frame #0: 0x0000000104a3c libomp.dylib`__kmp_suspend + 12\n",
 		 "lldb SIGSEGV 0\n*0/1 main\n__kmp_suspend (libomp.dylib)\n"},
 	};
@@ -352,7 +372,8 @@ static void test_elfutils(void **state)
 		 "#0  0x00007f0a72b65e86     __select - /lib/libc.so.6\n"
 		 "#1  0x00007f0a72b65e86 - 1 main\n    /build/x.c:12:3\n"
 		 "TID 18:\n#0  0x00007f0a72b65e86 f(int, char) (inlined)\n#10 0x00007f0a72b65e86\n",
-		 "eu-stack - 17 hang\n17/0 main\n__select (libc.so.6)\nmain /build/x.c:12\n18/0\nf(int, char)\n-\n"},
+		 "eu-stack - 17 hang\n17/0 main\n__select (libc.so.6)\nmain /build/x.c:12\n18/0\nf(int, "
+		 "char)\n-\n"},
 		{"           PID: 17 (python)\n        Signal: 11 (SEGV)\n"
 		 "       Message: Process 17 (python) of user 1000 dumped core.\n\n"
 		 "                Stack trace of thread 17:\n"
@@ -361,7 +382,8 @@ static void test_elfutils(void **state)
 		 "                #2  0x0000000000000000 n/a (n/a + 0x0)\n\n"
 		 "                Stack trace of thread 18:\n"
 		 "                #0  0x00007f0a72b65e86 __futex (libc.so.6 + 0x3d1)\n",
-		 "eu-stack SIGSEGV 17\n*17/0\n- (libc.so.6)\nat::f(int) (libtorch_cpu.so)\n-\n18/0\n__futex (libc.so.6)\n"},
+		 "eu-stack SIGSEGV 17\n*17/0\n- (libc.so.6)\nat::f(int) (libtorch_cpu.so)\n-\n18/0\n"
+		 "__futex (libc.so.6)\n"},
 	};
 
 	(void)state;
@@ -381,13 +403,15 @@ static void test_torch(void **state)
 		 "torch - 0 hang\n0/0\nc10::Error::Error(c10::SourceLocation, std::string) (libc10.so)\n"
 		 "- (libstdc++.so.6)\n"},
 		/* run together by a tracker */
-		{"frame #0: c10::f(int) + 0x57 (0x7f92 in /x/libc10.so) frame #1: clone + 0x3f (0x7f in /l/libc.so.6)\n",
+		{"frame #0: c10::f(int) + 0x57 (0x7f92 in /x/libc10.so) frame #1: clone + 0x3f (0x7f in "
+		 "/l/libc.so.6)\n",
 		 "torch - 0 hang\n0/0\nc10::f(int) (libc10.so)\nclone (libc.so.6)\n"},
 		{"C++ CapturedTraceback:\n"
 		 "#4 std::_Function_handler<void ()>::_M_invoke(std::_Any_data const&) from Logging.cpp:0\n"
 		 "#5 c10::Error::Error(c10::SourceLocation, std::string) from ??:0\n"
 		 "#6 forward from /x/model.py:12\n",
-		 "torch - 0 hang\n0/0\nstd::_Function_handler<void ()>::_M_invoke(std::_Any_data const&) Logging.cpp:0\n"
+		 "torch - 0 hang\n0/0\nstd::_Function_handler<void ()>::_M_invoke(std::_Any_data "
+		 "const&) Logging.cpp:0\n"
 		 "c10::Error::Error(c10::SourceLocation, std::string)\n> forward /x/model.py:12\n"},
 	};
 
@@ -414,7 +438,8 @@ static void test_failure_handlers(void **state)
 		 "    @ ... and at least 3 more frames\n",
 		 "backtrace SIGSEGV 0\n! *** SIGSEGV received at time=1738741837 on cpu 21 ***\n"
 		 "*0/0\nstd::_Hashtable<>::find()\nc10_npu::f()\n"},
-		{"[host1:17:0:18] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)\n"
+		{"[host1:17:0:18] Caught signal 11 (Segmentation fault: address not mapped to object at "
+		 "address 0x8)\n"
 		 "==== backtrace (tid:     18) ====\n"
 		 " 0 0x0000000000012980 __funlockfile()  :0\n"
 		 " 1 0x0000000000012980 uct_f()  /x/src/uct.c:404\n"
@@ -431,12 +456,15 @@ static void test_failure_handlers(void **state)
 		 "[host:17] [ 1] /x/libtorch_cpu.so(_ZN2at6native3fooERKNS_6TensorE+0x123)[0x7f1212121212]\n"
 		 "[host:17] [ 2] python[0x5678ab]\n"
 		 "[host:17] *** End of error message ***\n",
-		 "backtrace SIGSEGV 17\n! Signal: Segmentation fault (11)\nSignal code: Address not mapped (1)\n"
+		 "backtrace SIGSEGV 17\n! Signal: Segmentation fault (11)\nSignal code: Address not "
+		 "mapped (1)\n"
 		 "Failing at address: (nil)\n"
-		 "*0/0\n- (libpthread.so.0)\nat::native::foo(at::Tensor const&) (libtorch_cpu.so)\n- (python)\n"},
+		 "*0/0\n- (libpthread.so.0)\nat::native::foo(at::Tensor const&) (libtorch_cpu.so)\n- "
+		 "(python)\n"},
 		{"======= Backtrace: =========\n"
 		 "/lib/libc.so.6(+0x777e5)[0x7f9b5e1c07e5]\n/lib/libc.so.6(cfree+0x4c)[0x7f9b5e1cd53c]\n"
-		 "======= Memory map: ========\n00400000-006ea000 r-xp 00000000 08:01 123 /usr/bin/python2.7\n",
+		 "======= Memory map: ========\n00400000-006ea000 r-xp 00000000 08:01 123 "
+		 "/usr/bin/python2.7\n",
 		 "backtrace - 0 hang\n0/0\n- (libc.so.6)\ncfree (libc.so.6)\n"},
 		{"/x/_raylet.so(_ZN3ray1fEv+0x12) [0x7f1212] ray::f()\n",
 		 "backtrace - 0 hang\n0/0\nray::f() (_raylet.so)\n"},
@@ -447,16 +475,19 @@ static void test_failure_handlers(void **state)
 		 "backtrace - 0\n! thread 'main' panicked at src/main.rs:3:5:\nindex out of bounds\n"
 		 "*0/0\nrust_begin_unwind /rustc/abc/library/std/src/panicking.rs:645\n"
 		 "core::panicking::panic_bounds_check\n"},
-		{" #0 0x00007f1a1a1a1a1a llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) (/x/libtriton.so+0x123)\n"
+		{" #0 0x00007f1a1a1a1a1a llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) "
+		 "(/x/libtriton.so+0x123)\n"
 		 " #1 0x00007f1a1a1a1a1a llvm::f() /x/Signals.cpp:67:5\n"
 		 " #2 0x00007f1a1a1a1a1a (/lib/libc.so.6+0x42520)\n",
-		 "backtrace - 0 hang\n0/0\nllvm::sys::PrintStackTrace(llvm::raw_ostream&, int) (libtriton.so)\n"
+		 "backtrace - 0 hang\n0/0\nllvm::sys::PrintStackTrace(llvm::raw_ostream&, int) "
+		 "(libtriton.so)\n"
 		 "llvm::f() /x/Signals.cpp:67\n- (libc.so.6)\n"},
 		{"Process:               Python [17]\nException Type:        EXC_BAD_ACCESS (SIGSEGV)\n"
 		 "Thread 0 Crashed:: Dispatch queue: com.apple.main-thread\n"
 		 "0   libtorch_cpu.dylib            \t       0x15afe62fd fbgemm::f(float const*) + 13\n"
 		 "1   libtorch_cpu.dylib            \t       0x1558ed64e at::g(bool) + 990\n",
-		 "backtrace SIGSEGV 17\n*0/1 com.apple.main-thread main\nfbgemm::f(float const*) (libtorch_cpu.dylib)\n"
+		 "backtrace SIGSEGV 17\n*0/1 com.apple.main-thread main\nfbgemm::f(float const*) "
+		 "(libtorch_cpu.dylib)\n"
 		 "at::g(bool) (libtorch_cpu.dylib)\n"},
 		{"1       0x7fb4aebbeb71 ns::throwRuntimeError(char const*, int, std::string const&) + 82\n"
 		 "2       0x7fb4aebbf999 /x/libtensorrt_llm.so(+0x728999) [0x7fb4aebbf999]\n"
@@ -472,33 +503,39 @@ static void test_failure_handlers(void **state)
 static void test_sanitizers(void **state)
 {
 	static const struct row rows[] = {
-		{"==17==ERROR: AddressSanitizer: heap-use-after-free on address 0x60 at pc 0x55 bp 0x7f sp 0x7f\n"
+		{"==17==ERROR: AddressSanitizer: heap-use-after-free on address 0x60 at pc 0x55 bp 0x7f "
+		 "sp 0x7f\n"
 		 "READ of size 4 at 0x60 thread T0\n"
 		 "    #0 0x55b46cf94238 in f(int) /x/a.c:6:61\n"
 		 "    #1 0x55b46ced6300 in _start (/x/asan+0x20300) (BuildId: 9b1d)\n\n"
 		 "freed by thread T0 here:\n"
 		 "    #0 0x55b46cf58ea2 in free (/x/asan+0xa2ea2)\n\n"
 		 "SUMMARY: AddressSanitizer: heap-use-after-free /x/a.c:6:61 in f\n",
-		 "sanitizer - 17\n! AddressSanitizer: heap-use-after-free on address 0x60 at pc 0x55 bp 0x7f sp 0x7f\n"
-		 "READ of size 4 at 0x60 thread T0\nSUMMARY: AddressSanitizer: heap-use-after-free /x/a.c:6:61 in f\n"
+		 "sanitizer - 17\n! AddressSanitizer: heap-use-after-free on address 0x60 at pc 0x55 bp "
+		 "0x7f sp 0x7f\n"
+		 "READ of size 4 at 0x60 thread T0\nSUMMARY: AddressSanitizer: heap-use-after-free "
+		 "/x/a.c:6:61 in f\n"
 		 "*0/0 main\nf(int) /x/a.c:6\n_start (asan)\n"},
 		{"==17==ERROR: AddressSanitizer: SEGV on unknown address 0x0 (pc 0x55 bp 0x7f sp 0x7f T0)\n"
 		 "==17==Hint: address points to the zero page.\n"
 		 "    #0 0x5566b31a4260 in deref /x/a.c:6\n",
-		 "sanitizer SIGSEGV 17\n! AddressSanitizer: SEGV on unknown address 0x0 (pc 0x55 bp 0x7f sp 0x7f T0)\n"
+		 "sanitizer SIGSEGV 17\n! AddressSanitizer: SEGV on unknown address 0x0 (pc 0x55 bp "
+		 "0x7f sp 0x7f T0)\n"
 		 "Hint: address points to the zero page.\n*0/0\nderef /x/a.c:6\n"},
 		{"WARNING: ThreadSanitizer: data race (pid=17)\n"
 		 "  Write of size 4 at 0x7f by main thread:\n"
 		 "    #0 worker /x/a.c:7:77 (tsan+0xd0358) (BuildId: 1eb5)\n\n"
 		 "  Previous write of size 4 at 0x7f by thread T1:\n"
 		 "    #0 other /x/a.c:7:77 (tsan+0xd0358) (BuildId: 1eb5)\n",
-		 "sanitizer - 0\n! ThreadSanitizer: data race (pid=17)\nWrite of size 4 at 0x7f by main thread:\n"
+		 "sanitizer - 0\n! ThreadSanitizer: data race (pid=17)\nWrite of size 4 at 0x7f by main "
+		 "thread:\n"
 		 "0/0\nworker (tsan) /x/a.c:7\n"},
 		{"a.c:15:38: runtime error: signed integer overflow: 2147483647 + 2\n"
 		 "    #0 0x561b780fcf0c in f /x/a.c:15:38\n",
 		 "sanitizer - 0\n! a.c:15:38: runtime error: signed integer overflow: 2147483647 + 2\n"
 		 "0/0\nf /x/a.c:15\n"},
-		{"==17== Invalid read of size 4\n==17==    at 0x109195: deref (a.c:6)\n==17==    by 0x109261: ??? (in /x/l.so)\n"
+		{"==17== Invalid read of size 4\n==17==    at 0x109195: deref (a.c:6)\n==17==    by "
+		 "0x109261: ??? (in /x/l.so)\n"
 		 "==17==  Address 0x4a47040 is 0 bytes inside a block of size 4 free'd\n"
 		 "==17==    at 0x484417B: free (in /usr/libexec/v.so)\n"
 		 "==17== Process terminating with default action of signal 11 (SIGSEGV)\n"
@@ -523,7 +560,8 @@ static void test_hostile(void **state)
 		"#0  f (x=\"\n#1  g (y='\n#2  <<<<<<<< (\n#3  operator\n#4  operator( (a=1\n",
 		"Thread 99999999999 (Thread 0x7f (LWP 99999999999)):\n#0  f () at a.c:99999999999999\n",
 		"frame #99999999999999999999999: f\nframe #1:\nframe #: x\nframe #2: + 0x\n",
-		"* thread #4294967296\n  frame #0: 0x1 `\n  frame #1: 0x1 a`\n  frame #2: 0x1 a`f( at b [inlined] \n",
+		"* thread #4294967296\n  frame #0: 0x1 `\n  frame #1: 0x1 a`\n  frame #2: 0x1 a`f( at b "
+		"[inlined] \n",
 		"#0  0x0000000000000001 (+ 0x1)\n    @     0x1 \n[0x1]()[0x1]\n==1== at 0x1: (in )\n",
 		"==99999999999999==ERROR: AddressSanitizer: \n    #0 0x1 in  ()\n    #1 0x1 in (+0x1)\n",
 		"#0  __assert_fail (assertion=, file=\"\\\n#1  malloc_printerr (str=\"\\9\\\\",
