@@ -324,6 +324,17 @@ static bool is_library(const struct cs_frame *f)
 					       !strstr(f->file, "-packages/")));
 }
 
+/* Whose functions every program waits in. */
+static bool is_system(const struct cs_module *module)
+{
+	static const char *const names[] = {"libc.so", "libc-", "libpthread", "libstdc++", "ld-linux"};
+
+	for (size_t i = 0; module && module->name && i < CS_COUNT(names); i++)
+		if (!strncmp(module->name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* The frame that tells best what a thread is doing: not how libc waits, but who asked it to. */
 static const struct cs_frame *telling_frame(const struct cs_stack_group *g)
 {
@@ -339,9 +350,12 @@ static const struct cs_frame *telling_frame(const struct cs_stack_group *g)
 	for (size_t i = 0; i < g->n_frames && (!named || named->kind != CS_FRAME_PYTHON); i++) {
 		const struct cs_frame *f = &g->frames[i];
 
-		if (!f->function || f->nearest || (f->kind != CS_FRAME_NATIVE && f->kind != CS_FRAME_INLINE))
+		if (!f->function || f->nearest || is_beginning(f) ||
+		    (f->kind != CS_FRAME_NATIVE && f->kind != CS_FRAME_INLINE))
 			continue;
-		named = named && (is_beginning(f) || named->module != g->frames[0].module) ? named : f;
+		if (!is_system(f->module))
+			return f;
+		named = f;
 	}
 	return named;
 }
