@@ -235,7 +235,7 @@ static bool same(const struct maker *m, const struct items *items, size_t a, siz
 	return text_of(m, &items->v[m->kept.v[a]]) == text_of(m, &items->v[m->kept.v[b]]);
 }
 
-/* How many frames from @at on are a run of @period that repeats, parts of one at the end included; 0: none. */
+/* How many frames from @at on are a run of @period that repeats, the part of one at its end included. */
 static size_t run_at(const struct maker *m, const struct items *items, size_t at, size_t period)
 {
 	size_t n = 0;

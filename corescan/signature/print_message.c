@@ -5,6 +5,7 @@
  */
 #include "signature/print.h"
 
+#include "base/text.h"
 #include "base/util.h"
 
 #include <ctype.h>
@@ -203,6 +204,18 @@ static void word(struct writer *w)
 	}
 }
 
+/* Where the text was cut in the middle of one. */
+static void drop_half_character(struct writer *w)
+{
+	size_t first = w->n;
+
+	while (first && ((unsigned char)w->out[first - 1] & 0xc0) == 0x80)
+		first--;
+	if (first && (unsigned char)w->out[first - 1] >= 0xc0 &&
+	    !cs_utf8_sequence((const unsigned char *)w->out + first - 1, w->n - (first - 1)))
+		w->n = first - 1;
+}
+
 static void normalise(struct writer *w)
 {
 	while (w->at < w->len && w->n < sizeof(w->out)) {
@@ -228,9 +241,7 @@ static void normalise(struct writer *w)
 	}
 	while (w->n && w->out[w->n - 1] == ' ')
 		w->n--;
-	/* Not in the middle of a character. */
-	while (w->n == sizeof(w->out) && w->n && (unsigned char)w->out[w->n - 1] >= 0x80)
-		w->n--;
+	drop_half_character(w);
 }
 
 /* "T: what" of "terminate called after throwing an instance of 'T'", newline, "  what():  what". */

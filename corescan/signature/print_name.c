@@ -197,8 +197,8 @@ static bool take(struct namer *w)
 		if (w->spaces)
 			break;
 		w->at++;
-		/* That was the type that it returns, unless somebody writes "f (int)". */
-		if (!at_is(w, "(") || at_is(w, "(anonymous namespace)"))
+		/* That was the type that it returns, but in "f (int)" and "operator<< <char>". */
+		if ((!at_is(w, "(") && !at_is(w, "<")) || at_is(w, "(anonymous namespace)"))
 			w->n = 0;
 		return false;
 	default:
