@@ -464,6 +464,12 @@ void cs_paster_cut(struct cs_paster *p, const struct cs_line *line, const char *
 	free(kept);
 }
 
+void cs_paster_separate(struct cs_paster *p, const struct cs_line *line, const char *source)
+{
+	p->reading->separated |= !line->label;
+	cs_paster_cut(p, line, source);
+}
+
 void cs_paster_deinit(struct cs_paster *p)
 {
 	forget(p);

@@ -275,6 +275,18 @@ void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len,
 	ret->indent = strspn(ret->text, " ");
 }
 
+bool cs_line_separates(const struct cs_line *line)
+{
+	const char *p = line->text;
+
+	if (!line->len || !strchr("-=#*_~\f", *p))
+		return false;
+	if (strspn(p, (const char[]){*p, '\0'}) >= 5)
+		return p[line->len - 1] == *p;
+	return !strncmp(p, "==> ", 4) || !strncmp(p, "--- ", 4) || !strncmp(p, "=== ", 4) ||
+	       !strncmp(p, "## ", 3) || *p == '\f';
+}
+
 void cs_line_inherit(char *carried, struct cs_line *line)
 {
 	if (line->label) {
@@ -284,7 +296,8 @@ void cs_line_inherit(char *carried, struct cs_line *line)
 	}
 	/* With another prefix it is another logger's; PyTorch's own tracebacks bear the
 	 * rank on each line. */
-	if (line->level || line->fence || !strncmp(line->text, "Traceback (", 11))
+	if (line->level || line->fence || cs_line_separates(line) ||
+	    !strncmp(line->text, "Traceback (", 11))
 		*carried = '\0';
 	if (*carried)
 		line->label = carried;

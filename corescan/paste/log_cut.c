@@ -25,10 +25,13 @@ bool cs_log_rule(struct cs_paster *p, const struct cs_line *line,
 		 const struct cs_groups *g)
 {
 	struct cs_paster_state *state = cs_paster_state(p);
+	char mark = line->text[line->indent];
 
 	(void)g;
-	if (strchr("=-*", line->text[line->indent]) &&
+	if (strchr("=-*", mark) &&
 	    (state->phase == CS_LOG_FAILURES || state->phase == CS_LOG_ROOT)) {
+		state->phase = mark == '-' ? state->phase
+					   : CS_LOG_QUIET; /* its last line is of "=" */
 		state->line = line->number;
 		return true;
 	}
@@ -36,7 +39,7 @@ bool cs_log_rule(struct cs_paster *p, const struct cs_line *line,
 		state->phase = CS_LOG_FAILURES;
 		return true;
 	}
-	cs_paster_cut(p, line, NULL);
+	cs_paster_separate(p, line, NULL);
 	return true;
 }
 
@@ -69,7 +72,7 @@ bool cs_log_titled(struct cs_paster *p, const struct cs_line *line,
 	title = title ? title : cs_group_text(p, g, 2);
 	if (!title)
 		return false;
-	cs_paster_cut(p, line, title);
+	cs_paster_separate(p, line, title);
 	return true;
 }
 
@@ -77,7 +80,7 @@ bool cs_log_titled(struct cs_paster *p, const struct cs_line *line,
 bool cs_log_tail(struct cs_paster *p, const struct cs_line *line,
 		 const struct cs_groups *g)
 {
-	cs_paster_cut(p, line, cs_group_text(p, g, 1));
+	cs_paster_separate(p, line, cs_group_text(p, g, 1));
 	return true;
 }
 
@@ -93,6 +96,6 @@ bool cs_log_heading(struct cs_paster *p, const struct cs_line *line,
 	title = cs_group_text(p, g, 1);
 	if (!title || continues(title))
 		return false;
-	cs_paster_cut(p, line, title);
+	cs_paster_separate(p, line, title);
 	return true;
 }

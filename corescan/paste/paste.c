@@ -112,7 +112,8 @@ static bool offer_more(struct cs_paster *p, size_t open, const struct cs_line *l
 	size_t frames = p->n_frames_ever;
 
 	p->asked = open;
-	if (open == CS_NO_DIALECT || !cs_dialects[open]->more || !cs_dialects[open]->more(p, line))
+	if (open == CS_NO_DIALECT || !cs_dialects[open]->more || cs_line_separates(line) ||
+	    !cs_dialects[open]->more(p, line))
 		return false;
 	p->open = open; /* a report may have ended in between */
 	note_taken(p, line, frames);
@@ -155,6 +156,9 @@ static void flush_held(struct input *in)
 	in->holds = false;
 	look_at_held(in);
 	dispatch(stream_of(in, in->line.label), &in->line);
+	for (size_t i = 1; in->reading.separated && i < in->streams.n; i++)
+		cs_paster_finish(in->streams.v[i]);
+	in->reading.separated = false;
 }
 
 static void hold(struct input *in, const struct cs_line *line)

@@ -84,6 +84,8 @@ const char *cs_paster_keep(struct cs_paster *p, const char *text, size_t len);
 void cs_paster_fresh(struct cs_paster *p, const struct cs_line *line);
 /** A visible separator: whatever was there before is another report. @source NULL: it does not say. */
 void cs_paster_cut(struct cs_paster *p, const struct cs_line *line, const char *source);
+/** The same, and of all ranks and processes whose lines are mixed, unless @line is one of theirs. */
+void cs_paster_separate(struct cs_paster *p, const struct cs_line *line, const char *source);
 
 /** A thread begins; @like has all but its frames. @outermost_first: its frames come in that order. */
 void cs_paster_thread(struct cs_paster *p, const struct cs_paste_thread *like, bool outermost_first);
@@ -149,6 +151,8 @@ void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, str
  * (CS_MAX_PASTE_LABEL + 1 bytes, "" at first) keeps the label from line to line; the line's points there.
  */
 void cs_line_inherit(char *carried, struct cs_line *line);
+/** True of "=====", "--- 3 ---", "==> x <==" and their kin: no more of what was said before. */
+bool cs_line_separates(const struct cs_line *line);
 
 /* ---- wrap.c ---- */
 

@@ -22,6 +22,7 @@ struct cs_reading {
 	pcre2_match_context *context;
 	struct cs_error *error; /* of @fn; owned until it is handed on */
 	bool nomem;
+	bool separated; /* the line that is looked at ends the reports of all streams */
 };
 
 struct cs_message_part {

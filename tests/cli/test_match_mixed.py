@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Many reports of all forms in one text: each is what it is alone, and none is lost, cut or joined."""
+import itertools
+import json
+import pathlib
+import time
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parent / "reports"
+FORMS = sorted(FOLDER.glob("*.txt"))
+SEPARATORS = ("-----", "==========", "--- report {n} ---", "==> rank{n}.log <==", "\f", "#####")
+MANY = 10000
+
+
+def of_text(corescan, tmp_path, text):
+    path = tmp_path / "pasted"
+    path.write_text(text)
+    began = time.monotonic()
+    run = corescan("match", "--json", path, timeout=300)
+    took = time.monotonic() - began
+    assert run.returncode in (0, 1), run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()], took
+
+
+def substance(report):
+    """All that is said of the process; where it stands in the text is no part of it."""
+    keys = ("process", "crash", "threads", "messages", "findings", "fingerprint")
+    return {key: report.get(key) for key in keys}
+
+
+@pytest.fixture(scope="module")
+def alone(corescan, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    return {
+        form.stem: [substance(r) for r in of_text(corescan, folder, form.read_text())[0]]
+        for form in FORMS
+    }
+
+
+@pytest.mark.parametrize("form", [form.stem for form in FORMS])
+def test_one_report(alone, form):
+    assert len(alone[form]) == 1
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_twice(corescan, alone, tmp_path, separator):
+    """Each form after each other form."""
+    pairs = list(itertools.product(FORMS, FORMS))
+    text = "".join(
+        f"{form.read_text()}{separator.format(n=n)}\n"
+        for n, form in enumerate(itertools.chain.from_iterable(pairs))
+    )
+    reports = [json.dumps(substance(r)) for r in of_text(corescan, tmp_path, text)[0]]
+    want = [json.dumps(alone[form.stem][0]) for pair in pairs for form in pair]
+    assert len(reports) == len(want)
+    assert sorted(reports) == sorted(want)
+
+
+def test_ten_thousand(corescan, alone, tmp_path):
+    """As many as a tracker has, in bearable time: the limit is a multiple of what it takes."""
+    forms = list(itertools.islice(itertools.cycle(FORMS), MANY))
+    text = "".join(
+        f"{form.read_text()}{SEPARATORS[n % len(SEPARATORS)].format(n=n)}\n"
+        for n, form in enumerate(forms)
+    )
+    reports, took = of_text(corescan, tmp_path, text)
+    assert len(reports) == MANY
+    got = sorted(json.dumps(substance(r)) for r in reports)
+    assert got == sorted(json.dumps(alone[form.stem][0]) for form in forms)
+    assert took < 60
