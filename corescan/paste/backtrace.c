@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* The dialect's `phase`. */
@@ -52,18 +53,58 @@ static void add_frame(struct cs_paster *p, struct cs_paste_frame *frame)
 	cs_paste_native(p, frame);
 }
 
+/* True if the process is the one whose number is known, or either is not. */
+static bool is_same_process(struct cs_paster *p, const struct cs_groups *g, unsigned group)
+{
+	uint64_t pid;
+
+	return !cs_group_number(g, group, 10, &pid) || !cs_paster_known_pid(p) ||
+	       (uint64_t)cs_paster_known_pid(p) == pid;
+}
+
+/* A process prints this once: where another's stack was, this is another process. */
+static void begin_dump(struct cs_paster *p, const struct cs_line *line)
+{
+	if (cs_paster_has(p, &cs_dialect_backtrace))
+		cs_paster_fresh(p, line);
+}
+
+static void note_process(struct cs_paster *p, const struct cs_groups *g, unsigned group)
+{
+	uint64_t pid;
+
+	if (cs_group_number(g, group, 10, &pid) && pid <= INT32_MAX)
+		cs_paster_pid(p, (int32_t)pid);
+}
+
 /* ---- glog, Abseil, folly ---- */
+
+/*
+ * True if no handler has printed yet, or this is what one has printed, again: Ray writes to the standard
+ * error first, and to its log then.
+ */
+static bool says_again(struct cs_paster *p, const struct cs_line *line, const char *text)
+{
+	size_t number;
+	const char *last = cs_paster_last_message(p, &number);
+	const char *cpu = strstr(text, " on cpu ");
+
+	if (!cs_paster_has(p, &cs_dialect_backtrace))
+		return true;
+	return cpu && last && (isalpha((unsigned char)line->level) || text > line->text + line->indent) &&
+	       !strncmp(last, text, (size_t)(cpu - text));
+}
 
 /* "*** SIGSEGV (@0x0) received by PID 17 (TID 0x7f..) from PID 0; stack trace: ***" and its kin */
 static bool take_signal(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	const char *stars = strstr(line->text, "*** ");
-	uint64_t pid;
 
+	if (!says_again(p, line, stars ? stars : line->text))
+		cs_paster_fresh(p, line);
 	cs_paste_say(p, line, stars ? stars : line->text);
 	cs_paster_signal(p, cs_group_text(p, g, 1));
-	if (cs_group_number(g, 2, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	note_process(p, g, 2);
 	expect_list(p, 0, 0);
 	return true;
 }
@@ -222,6 +263,9 @@ static bool take_caught(struct cs_paster *p, const struct cs_line *line, const s
 
 	if (!cs_group_number(g, 2, 10, &n) || n > 64)
 		return false;
+	if (!strncmp(cs_group_text(p, g, 1), "Caught", 6)) /* UCX; Open MPI has said whose it is */
+		begin_dump(p, line);
+	note_process(p, g, 3);
 	cs_paste_say(p, line, cs_group_text(p, g, 1));
 	cs_paster_signal_number(p, (int)n);
 	return true;
@@ -236,11 +280,13 @@ static bool take_detail(struct cs_paster *p, const struct cs_line *line, const s
 
 static bool take_mpi(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
+	size_t number;
+	const char *last = cs_paster_last_message(p, &number);
 
-	(void)line;
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	/* UCX may have printed before, but Open MPI prints once. */
+	if (!is_same_process(p, g, 1) || (last && !strncmp(last, "Signal: ", 8)))
+		begin_dump(p, line);
+	note_process(p, g, 1);
 	expect_list(p, 0, 0);
 	return true;
 }
@@ -260,6 +306,7 @@ static bool take_end(struct cs_paster *p, const struct cs_line *line, const stru
 static bool take_error(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	(void)g;
+	begin_dump(p, line);
 	cs_paste_say(p, line, line->text + line->indent);
 	return true;
 }
@@ -279,12 +326,12 @@ static bool take_map(struct cs_paster *p, const struct cs_line *line, const stru
 static bool take_caffe2(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paste_thread t = {0};
-	uint64_t pid, tid;
+	uint64_t tid;
 
-	(void)line;
+	if (!is_same_process(p, g, 2))
+		cs_paster_fresh(p, line);
 	cs_paster_signal(p, cs_group_text(p, g, 1));
-	if (cs_group_number(g, 2, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	note_process(p, g, 2);
 	if (cs_group_number(g, 3, 10, &tid) && tid <= INT32_MAX)
 		t.tid = (int32_t)tid;
 	cs_paster_thread(p, &t, false);
@@ -396,11 +443,8 @@ static bool take_mac_thread(struct cs_paster *p, const struct cs_line *line, con
 /* "Process:               Python [17]" */
 static bool take_mac_process(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
-
 	cs_paster_fresh(p, line);
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	note_process(p, g, 1);
 	return true;
 }
 
@@ -418,6 +462,7 @@ static bool take_mac_signal(struct cs_paster *p, const struct cs_line *line, con
 static bool take_panic(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	(void)g;
+	begin_dump(p, line);
 	cs_paster_message(p, line, line->text + line->indent);
 	cs_paster_state(p)->phase = IN_PANIC;
 	return true;
@@ -498,7 +543,8 @@ static const struct cs_rule rules[] = {
 	{"======= Memory map: =", "", take_map},
 	{"=========", "^={20,}$", take_end},
 	{"*** Error in ", "^ *\\*\\*\\* Error in .*\\*\\*\\*$", take_error},
-	{"Caught signal ", "(Caught signal (\\d+) \\(.*)$", take_caught},
+	{"Caught signal ", "^(?=.*?(Caught signal (\\d+) \\(.*)$)(?:[^\\[]{0,80}\\[[^\\]:]*:(\\d+))?",
+	 take_caught},
 	{"*** Process received signal ***", "^(?:\\[[^\\]]+:(\\d+)\\])?", take_mpi},
 	{"*** End of error message ***", "", take_end},
 	{"Signal: ", "^(?:\\[[^\\]]+:\\d+\\] )?(Signal: .* \\((\\d+)\\))$", take_caught},

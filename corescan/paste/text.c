@@ -61,6 +61,23 @@ struct cs_span cs_span_of_group(const struct cs_groups *g, unsigned n)
 
 /* ---- brackets ---- */
 
+/* What closes bracket @c; '\0': it is none that opens. */
+static char closing(char c)
+{
+	switch (c) {
+	case '(':
+		return ')';
+	case '<':
+		return '>';
+	case '[':
+		return ']';
+	case '{':
+		return '}';
+	default:
+		return '\0';
+	}
+}
+
 /* Past the quoted text that begins at @at; C's escapes hold. */
 static size_t past_quotes(struct cs_span s, size_t at)
 {
@@ -118,22 +135,22 @@ size_t cs_span_close(struct cs_span s, size_t open)
 	size_t depth = 0;
 
 	for (size_t at = open; at < s.len;) {
-		const char *bracket = strchr("(<[{", s.at[at]);
+		char c = s.at[at], close = closing(c);
 
-		if (bracket && *bracket) {
+		if (close) {
 			if (depth == sizeof(stack))
 				break;
-			stack[depth++] = ")>]}"[bracket - "(<[{"];
-		} else if (s.at[at] == ')' || s.at[at] == ']' || s.at[at] == '}' || s.at[at] == '>') {
+			stack[depth++] = close;
+		} else if (c == ')' || c == ']' || c == '}' || c == '>') {
 			/* "a < b" and "x->y" are no brackets: what encloses them ends them. */
-			while (depth && stack[depth - 1] == '>' && s.at[at] != '>')
+			while (depth && stack[depth - 1] == '>' && c != '>')
 				depth--;
-			if (depth && stack[depth - 1] == s.at[at])
+			if (depth && stack[depth - 1] == c)
 				depth--;
 			if (!depth)
 				return at + 1;
 		}
-		at = bracket && *bracket ? at + 1 : step(s, at);
+		at = close ? at + 1 : step(s, at);
 	}
 	return s.len + 1;
 }
@@ -143,7 +160,7 @@ bool cs_span_is_open(struct cs_span s)
 	size_t at = 0;
 
 	while (at < s.len) {
-		bool bracket = strchr("(<[{", s.at[at]) != NULL;
+		bool bracket = closing(s.at[at]) != '\0';
 		bool quote = !bracket && opens_quotes(s, at);
 		size_t from = at;
 
@@ -184,7 +201,7 @@ bool cs_call_split(struct cs_span s, struct cs_call *ret)
 	for (size_t at = 0; at < s.len;) {
 		size_t end;
 
-		if (!strchr("(<[{", s.at[at])) {
+		if (!closing(s.at[at])) {
 			at = step(s, at);
 			continue;
 		}
