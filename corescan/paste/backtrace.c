@@ -21,7 +21,7 @@ enum {
 	IN_MAP = 2,  /* a list of what is mapped, as old C libraries print it */
 	IN_RUST = 4, /* frames have no address */
 	IN_PANIC = 8, /* the message goes on */
-	OF_CRASH = 16, /* the frames that come are those of who died */
+	EXPECTED = 16, /* the head of a stack was there */
 	HAS_PC = 32, /* where it died was said before its frames: in `text` and `line` */
 	IN_HANDLER = 64, /* the frames between that and the next are of the handler */
 };
@@ -32,7 +32,7 @@ static void expect_list(struct cs_paster *p, int phase, uint64_t tid)
 	struct cs_paster_state *s = cs_paster_state(p);
 
 	cs_paste_end_repeated(p);
-	s->phase = OF_CRASH | phase | (s->phase & HAS_PC);
+	s->phase = EXPECTED | phase | (s->phase & HAS_PC);
 	s->number = tid <= INT32_MAX ? tid : 0;
 }
 
@@ -40,13 +40,14 @@ static void add_frame(struct cs_paster *p, struct cs_paste_frame *frame)
 {
 	struct cs_paster_state *s = cs_paster_state(p);
 	const struct cs_paste_frame *last = cs_paster_last_frame(p);
-	struct cs_paste_thread t = {.crashed = s->phase & OF_CRASH, .tid = (int32_t)s->number};
+	struct cs_paste_thread t = {.crashed = true, .tid = (int32_t)s->number};
 
 	/* Another list begins where numbers begin anew, and where they begin or end. */
 	if (!(s->phase & IN_LIST) ||
 	    (last && frame->number <= last->number && (frame->number >= 0 || last->number >= 0))) {
 		cs_paste_end_repeated(p);
 		cs_paster_thread(p, &t, false);
+		cs_paster_kind(p, CS_PASTE_CRASH); /* a process prints its own stack when it fails */
 		s->phase = IN_LIST | (s->phase & (IN_RUST | HAS_PC));
 		s->number = 0;
 	}
@@ -219,7 +220,7 @@ static bool take_symbol(struct cs_paster *p, const struct cs_line *line, const s
 /* "python[0x5678ab]": a library alone */
 static bool take_library(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	return cs_paster_state(p)->phase & (IN_LIST | OF_CRASH) && take_symbol(p, line, g);
+	return cs_paster_state(p)->phase & (IN_LIST | EXPECTED) && take_symbol(p, line, g);
 }
 
 /* " 0 0x0000000000012980 funlockfile()  ???:0": UCX */
@@ -230,7 +231,7 @@ static bool take_ucx(struct cs_paster *p, const struct cs_line *line, const stru
 	uint64_t n;
 
 	(void)line;
-	if (!(cs_paster_state(p)->phase & (IN_LIST | OF_CRASH)) || !cs_group_number(g, 1, 10, &n) ||
+	if (!(cs_paster_state(p)->phase & (IN_LIST | EXPECTED)) || !cs_group_number(g, 1, 10, &n) ||
 	    n > CS_MAX_FACT_FRAMES)
 		return false;
 	if (cs_span_ends(name, "()") && cs_span_find(name, "operator()") + strlen("operator()") != name.len)
@@ -417,8 +418,6 @@ static bool take_address(struct cs_paster *p, const struct cs_line *line, const 
 		return false;
 	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, cs_span_of_group(g, 2));
-	if (frame.function && strstr(frame.function, "::throwRuntimeError("))
-		expect_list(p, 0, 0); /* an exception brings it along: it is of who threw */
 	add_frame(p, &frame);
 	return true;
 }

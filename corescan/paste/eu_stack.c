@@ -19,7 +19,6 @@ enum {
 	BEGUN = 4, /* what coredumpctl says of it began, and there is no stack yet */
 };
 
-/* "PID 17 - core" */
 static bool take_process(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	uint64_t pid;
@@ -27,6 +26,14 @@ static bool take_process(struct cs_paster *p, const struct cs_line *line, const 
 	cs_paster_fresh(p, line);
 	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
 		cs_paster_pid(p, (int32_t)pid);
+	return true;
+}
+
+/* "PID 17 - core", whose first thread is who died, if it did; "PID 17 - process" */
+static bool take_head(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	take_process(p, line, g);
+	cs_paster_state(p)->phase = cs_group_is(g, 2) ? DIED : 0;
 	return true;
 }
 
@@ -165,7 +172,7 @@ static const struct cs_rule rules[] = {
 	{"#", "^ *#(\\d+)( +)0x[0-9a-f]{8,16}(?: +- 1)?(?!.*\\+0x[0-9a-f]+\\)$)(?: +(?!in )(\\S.*))?$",
 	 take_frame},
 	{"TID ", "^TID (\\d+):$", take_thread},
-	{"PID ", "^PID (\\d+) - (?:process|core)", take_process},
+	{"PID ", "^PID (\\d+) - (?:process|(core))", take_head},
 	{"Stack trace of thread ", "^ *(?:\\S+: )?Stack trace of thread (\\d+)\\b.*:$", take_thread},
 	{" dumped core.", "\\bProcess (\\d+) \\(.*\\) of user \\d+ .*dumped core\\.", take_dumped},
 	{"PID: ", "^ +PID: (\\d+) \\(", take_pid},

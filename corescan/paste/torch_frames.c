@@ -52,6 +52,7 @@ static void add_frame(struct cs_paster *p, struct cs_paste_frame *frame)
 	if (!(cs_paster_state(p)->phase & IN_LIST) || (last && frame->number <= last->number)) {
 		end_list(p);
 		cs_paster_thread(p, &thrower, false);
+		cs_paster_kind(p, CS_PASTE_CRASH);
 		cs_paster_state(p)->phase = IN_LIST | captured;
 	}
 	if (frame->python)

@@ -400,17 +400,17 @@ static void test_torch(void **state)
 	static const struct row rows[] = {
 		/* printed by each handler that it passes */
 		{C10 "\n" C10,
-		 "torch - 0 hang\n0/0\nc10::Error::Error(c10::SourceLocation, std::string) (libc10.so)\n"
+		 "torch - 0\n*0/0\nc10::Error::Error(c10::SourceLocation, std::string) (libc10.so)\n"
 		 "- (libstdc++.so.6)\n"},
 		/* run together by a tracker */
 		{"frame #0: c10::f(int) + 0x57 (0x7f92 in /x/libc10.so) frame #1: clone + 0x3f (0x7f in "
 		 "/l/libc.so.6)\n",
-		 "torch - 0 hang\n0/0\nc10::f(int) (libc10.so)\nclone (libc.so.6)\n"},
+		 "torch - 0\n*0/0\nc10::f(int) (libc10.so)\nclone (libc.so.6)\n"},
 		{"C++ CapturedTraceback:\n"
 		 "#4 std::_Function_handler<void ()>::_M_invoke(std::_Any_data const&) from Logging.cpp:0\n"
 		 "#5 c10::Error::Error(c10::SourceLocation, std::string) from ??:0\n"
 		 "#6 forward from /x/model.py:12\n",
-		 "torch - 0 hang\n0/0\nstd::_Function_handler<void ()>::_M_invoke(std::_Any_data "
+		 "torch - 0\n*0/0\nstd::_Function_handler<void ()>::_M_invoke(std::_Any_data "
 		 "const&) Logging.cpp:0\n"
 		 "c10::Error::Error(c10::SourceLocation, std::string)\n> forward /x/model.py:12\n"},
 	};
@@ -445,7 +445,7 @@ static void test_failure_handlers(void **state)
 		 " 1 0x0000000000012980 uct_f()  /x/src/uct.c:404\n"
 		 " 2  /lib/libucs.so.0(ucs_handle_error+0x2e4) [0x7f1212121212]\n"
 		 "=================================\n",
-		 "backtrace SIGSEGV 0\n"
+		 "backtrace SIGSEGV 17\n"
 		 "! Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)\n"
 		 "*18/0\n__funlockfile\nuct_f /x/src/uct.c:404\nucs_handle_error (libucs.so.0)\n"},
 		{"[host:17] *** Process received signal ***\n"
@@ -465,9 +465,9 @@ static void test_failure_handlers(void **state)
 		 "/lib/libc.so.6(+0x777e5)[0x7f9b5e1c07e5]\n/lib/libc.so.6(cfree+0x4c)[0x7f9b5e1cd53c]\n"
 		 "======= Memory map: ========\n00400000-006ea000 r-xp 00000000 08:01 123 "
 		 "/usr/bin/python2.7\n",
-		 "backtrace - 0 hang\n0/0\n- (libc.so.6)\ncfree (libc.so.6)\n"},
+		 "backtrace - 0\n*0/0\n- (libc.so.6)\ncfree (libc.so.6)\n"},
 		{"/x/_raylet.so(_ZN3ray1fEv+0x12) [0x7f1212] ray::f()\n",
-		 "backtrace - 0 hang\n0/0\nray::f() (_raylet.so)\n"},
+		 "backtrace - 0\n*0/0\nray::f() (_raylet.so)\n"},
 		{"thread 'main' panicked at src/main.rs:3:5:\nindex out of bounds\nstack backtrace:\n"
 		 "   0: rust_begin_unwind\n             at /rustc/abc/library/std/src/panicking.rs:645:5\n"
 		 "   1:     0x55d0123 - core::panicking::panic_bounds_check::h0123456789abcdef\n"
@@ -479,7 +479,7 @@ static void test_failure_handlers(void **state)
 		 "(/x/libtriton.so+0x123)\n"
 		 " #1 0x00007f1a1a1a1a1a llvm::f() /x/Signals.cpp:67:5\n"
 		 " #2 0x00007f1a1a1a1a1a (/lib/libc.so.6+0x42520)\n",
-		 "backtrace - 0 hang\n0/0\nllvm::sys::PrintStackTrace(llvm::raw_ostream&, int) "
+		 "backtrace - 0\n*0/0\nllvm::sys::PrintStackTrace(llvm::raw_ostream&, int) "
 		 "(libtriton.so)\n"
 		 "llvm::f() /x/Signals.cpp:67\n- (libc.so.6)\n"},
 		{"Process:               Python [17]\nException Type:        EXC_BAD_ACCESS (SIGSEGV)\n"
@@ -492,7 +492,7 @@ static void test_failure_handlers(void **state)
 		{"1       0x7fb4aebbeb71 ns::throwRuntimeError(char const*, int, std::string const&) + 82\n"
 		 "2       0x7fb4aebbf999 /x/libtensorrt_llm.so(+0x728999) [0x7fb4aebbf999]\n"
 		 "58            0x54924e _PyObject_MakeTpCall + 318\n",
-		 "backtrace - 0 hang\n0/0\nns::throwRuntimeError(char const*, int, std::string const&)\n"
+		 "backtrace - 0\n*0/0\nns::throwRuntimeError(char const*, int, std::string const&)\n"
 		 "- (libtensorrt_llm.so)\n_PyObject_MakeTpCall\n"},
 	};
 
