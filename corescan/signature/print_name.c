@@ -358,8 +358,14 @@ static void c_name(struct namer *ret, const char *name)
 		len = without_cpu(plain);
 	len = without_suffix(plain, len);
 	ret->n = 0;
-	if (part_is(plain, len, "memmove"))
-		plain = "memcpy", len = 6; /* one code for both */
+	/* One code for both, under two names. */
+	if (part_is(plain, len, "memmove")) {
+		plain = "memcpy";
+		len = 6;
+	} else if (part_is(plain, len, "cfree")) {
+		plain = "free";
+		len = 4;
+	}
 	put(ret, plain, len);
 }
 

@@ -110,6 +110,7 @@ static const struct {
 	{"__memmove_avx_unaligned_erms (libc.so.6)", "memcpy"},
 	{"__memcpy_evex_unaligned_erms (libc.so.6)", "memcpy"},
 	{"memcpy (libc.so.6)", "memcpy"},
+	{"cfree (libc.so.6)", "free"},
 	{"__strlen_avx2 (libc.so.6)", "strlen"},
 	{"__strlen_sse2 (?)", "strlen"},
 	{"__sin_fma (libm.so.6)", "sin"},
