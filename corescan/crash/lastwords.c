@@ -253,8 +253,8 @@ static bool is_nameless_way(const struct cs_frame *frame)
 }
 
 /**
- * True if frame @i, which has no name, belongs to a way: a little further out, in the same module, is a function
- * that does. Reporters call helpers that a stripped library has no names for.
+ * True if frame @i, which has no name, belongs to a way: a little further out, in the same module,
+ * is a function that does. Reporters call helpers that a stripped library has no names for.
  */
 static bool is_helper(const struct cs_incident *in, size_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The stack of an abort(), laid out for those who look for last words in it. Knows frames, words and texts, and
- * in which order to ask; refuses to know what any runtime leaves.
+ * The stack of an abort(), laid out for those who look for last words in it. Knows frames, words
+ * and texts, and in which order to ask; refuses to know what any runtime leaves.
  */
 #include "crash/panic_internal.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * What a process said before it called abort(), where it was not the C library that said it: the texts of
- * Py_FatalError(), of Rust panics, and of the fatal log messages of glog, Abseil and c10.
+ * What a process said before it called abort(), where it was not the C library that said it: the
+ * texts of Py_FatalError(), of Rust panics, and of the fatal log messages of glog, Abseil and c10.
  *
- * Nothing keeps such a text for a debugger. It is read from where the functions that reported it left it: from
- * their frames, from what these point to, or from the code that called them. A text is given only if what
- * surrounds it proves what it is; no text is better than a wrong one.
+ * Nothing keeps such a text for a debugger. It is read from where the functions that reported it
+ * left it: from their frames, from what these point to, or from the code that called them. A text
+ * is given only if what surrounds it proves what it is; no text is better than a wrong one.
  */
 #ifndef CS_CRASH_PANIC_H
 #define CS_CRASH_PANIC_H

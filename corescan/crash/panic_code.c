@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Arguments that code hands over as constants. At a call that never returns the registers of its arguments are
- * lost, but the instructions in front of it still say what was put into them. Knows x86_64's few ways to put an
- * address into a register (Intel SDM, volume 2: LEA, MOV; System V ABI: the order of arguments).
+ * Arguments that code hands over as constants. At a call that never returns the registers of its
+ * arguments are lost, but the instructions in front of it still say what was put into them. Knows
+ * x86_64's few ways to put an address into a register (Intel SDM, volume 2: LEA, MOV; System V ABI:
+ * the order of arguments).
  */
 #include "crash/panic_internal.h"
 

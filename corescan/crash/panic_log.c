@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Fatal log messages of glog, Abseil, c10 and TensorFlow. Each has put its message together in a buffer that is
- * still there: on the stack, or where the stack points to. Knows the heads that begin them:
+ * Fatal log messages of glog, Abseil, c10 and TensorFlow. Each has put its message together in a
+ * buffer that is still there: on the stack, or where the stack points to. Knows the heads that
+ * begin them:
  *
- *	F20260131 12:34:56.789012 4711 store.cc:12] glog: src/logging.cc; without the year before 0.6, Abseil
- *	F0131 12:34:56.789012 4711 store.cc:12]     (absl/log/internal/log_format.cc) always
+ *	F20260131 12:34:56.789012 4711 store.cc:12] glog: src/logging.cc, from 0.6 on
+ *	F0131 12:34:56.789012 4711 store.cc:12]     before, and absl/log/internal/log_format.cc
  *	[store.cc : 12] RAW:                        absl/base/internal/raw_logging.cc
- *	[F131 12:34:56.789012345 store.cpp:12]      pytorch: c10/util/Logging.cpp, MessageLogger; up to 2.1
- *	[F store.cpp:12]
+ *	[F131 12:34:56.789012345 store.cpp:12]      pytorch: c10/util/Logging.cpp, MessageLogger
+ *	[F store.cpp:12]                            up to 2.1
  *
  * TensorFlow's message has no head, but its object has what the head is made of (tensorflow, xla:
  * tsl/platform/default/logging.h, LogMessage: std::basic_ostringstream, fname_, line_, severity_).
@@ -70,7 +71,10 @@ static size_t seconds_width(const char *s)
 	return n > 2 && n <= MAX_SECONDS ? n : 2;
 }
 
-/** Skip "0131 12:34:56.789012 ". Abseil that does not know the time zone yet has all seconds in the last field. */
+/**
+ * Skip "0131 12:34:56.789012 ". Abseil that does not know the time zone yet has all seconds in the
+ * last field.
+ */
 static const char *when(const char *s, size_t date, size_t fraction)
 {
 	s = one(digits(s, date), ' ');
@@ -194,9 +198,9 @@ static bool fits(const struct search *s, const struct head *head, uint64_t at)
 }
 
 /**
- * Bytes from @begin on that a stream has written, if word @i is one of the pointers that its buffer has to its
- * beginning: libstdc++'s std::streambuf has {begin, at, end} of what is read and the same of what is written.
- * 0: it is not.
+ * Bytes from @begin on that a stream has written, if word @i is one of the pointers that its buffer
+ * has to its beginning: libstdc++'s std::streambuf has {begin, at, end} of what is read and the
+ * same of what is written. 0: it is not.
  */
 static uint64_t written(const struct cs_panic *p, size_t i)
 {
@@ -208,8 +212,10 @@ static uint64_t written(const struct cs_panic *p, size_t i)
 	return n;
 }
 
-/** Take the message at @at, of which @bytes (NUL-terminated) are the beginning; it ends with a NUL unless @len is
- * known. */
+/**
+ * Take the message at @at, of which @bytes (NUL-terminated) are the beginning; it ends with a NUL
+ * unless @len is known.
+ */
 static bool take(const struct search *s, const char *bytes, uint64_t at, uint64_t len, struct cs_crash *ret)
 {
 	static const char *const sources[] = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The text of Py_FatalError(). It is an argument: a constant in the code that calls the function, nearly always;
- * else it can still be in a register that the functions below have saved. Knows the functions' arguments and how
- * they put the text together (cpython: Python/pylifecycle.c, Python/errors.c, Objects/object.c, 3.6 to 3.14).
+ * The text of Py_FatalError(). It is an argument: a constant in the code that calls the function,
+ * nearly always; else it can still be in a register that the functions below have saved. Knows the
+ * functions' arguments and how they put the text together (cpython: Python/pylifecycle.c,
+ * Python/errors.c, Objects/object.c, 3.6 to 3.14).
  */
 #include "crash/panic_internal.h"
 
@@ -81,9 +82,9 @@ static const char *constant(const struct cs_panic *p, size_t frame, unsigned arg
 }
 
 /**
- * The words that lie in the frames between abort() and frame @frame are, among others, the registers that
- * those functions found and saved: what @frame itself kept. A name and a text side by side are its two arguments;
- * a text alone is its one argument if there is no other.
+ * The words that lie in the frames between abort() and frame @frame are, among others, the
+ * registers that those functions found and saved: what @frame itself kept. A name and a text side
+ * by side are its two arguments; a text alone is its one argument if there is no other.
  */
 static bool from_saved(const struct cs_panic *p, size_t frame, bool named, const char **func,
 		       const char **message)

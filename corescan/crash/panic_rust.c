@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The text and the place of a Rust panic. The panic hook is handed a structure on the stack that has both, and it
- * is still there when the process aborts: the payload as a fat pointer (data, vtable), and beside it a pointer to
- * the Location (rust: library/std/src/panicking.rs, library/core/src/panic/{location,panic_info}.rs; 1.63 to
- * 1.97). Rust fixes no layout, so each part has to prove itself: the Location by a path that ends in ".rs", the
- * payload by its vtable.
+ * The text and the place of a Rust panic. The panic hook is handed a structure on the stack that
+ * has both, and it is still there when the process aborts: the payload as a fat pointer (data,
+ * vtable), and beside it a pointer to the Location (rust: library/std/src/panicking.rs,
+ * library/core/src/panic/{location,panic_info}.rs; 1.63 to 1.97). Rust fixes no layout, so each
+ * part has to prove itself: the Location by a path that ends in ".rs", the payload by its vtable.
  */
 #include "crash/panic_internal.h"
 
@@ -64,8 +64,9 @@ static const char *string_at(const struct cs_panic *p, uint64_t at)
 }
 
 /**
- * The text of the payload that the fat pointer (@data, @vtable) means. A vtable is {drop or 0, size, alignment,
- * methods}: String and &str are known by their sizes, anything else is shown as the default hook does.
+ * The text of the payload that the fat pointer (@data, @vtable) means. A vtable is {drop or 0,
+ * size, alignment, methods}: String and &str are known by their sizes, anything else is shown as
+ * the default hook does.
  */
 static const char *payload(const struct cs_panic *p, uint64_t data, uint64_t vtable)
 {
@@ -120,9 +121,9 @@ static size_t end_of_panic(const struct cs_panic *p)
 }
 
 /**
- * The payload's text if the word at @i, a pointer to a Location, is the location of a PanicHookInfo: {payload,
- * location, can_unwind, force_no_backtrace}, up to 1.80 PanicInfo with @between = 1 word, the message, after the
- * payload.
+ * The payload's text if the word at @i, a pointer to a Location, is the location of a
+ * PanicHookInfo: {payload, location, can_unwind, force_no_backtrace}, up to 1.80 PanicInfo with
+ * @between = 1 word, the message, after the payload.
  */
 static const char *payload_before(const struct cs_panic *p, size_t i, size_t between)
 {

@@ -62,7 +62,8 @@ def rust_program(recipes, build):
 
 def rust_panics(text):
     """(place, message) of each panic that @text tells of, as both forms of the default hook do."""
-    found = re.findall(r"panicked at (\S+:\d+:\d+):\n(.*?)(?=\nnote: |\nthread |\nstack backtrace:|\Z)", text, re.S)
+    end = r"(?=\nnote: |\nthread |\nstack backtrace:|\Z)"
+    found = re.findall(r"panicked at (\S+:\d+:\d+):\n(.*?)" + end, text, re.S)
     old = re.findall(r"panicked at '(.*?)', (\S+:\d+:\d+)$", text, re.S | re.M)
     return [(p, m.rstrip("\n")) for p, m in found] + [(p, m) for m, p in old]
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Last words in made-up stacks: each text with all that proves it, and then without one of the proofs. What real
- * processes leave is tested in tests/e2e/test_last_words.py.
+ * Last words in made-up stacks: each text with all that proves it, and then without one of the
+ * proofs. What real processes leave is tested in tests/e2e/test_last_words.py.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,10 @@ static uint64_t frame_at(size_t i)
 	return STACK + i * FRAME;
 }
 
-/** abort() called by functions @names, the outermost last, each 128 bytes after its start; NULL: has no name. */
+/**
+ * abort() called by functions @names, the outermost last, each 128 bytes after its start; NULL: has
+ * no name.
+ */
 static void open_world(struct world *w, const char *const *names, size_t n)
 {
 	uint8_t code[4096];
