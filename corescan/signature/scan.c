@@ -59,23 +59,37 @@ struct cs_scanner {
 	bool nomem;
 };
 
-static unsigned bucket_of(const unsigned char *p)
+static unsigned bucket_of(unsigned a, unsigned b, unsigned c)
 {
-	unsigned h =
-		(unsigned)tolower(p[0]) | (unsigned)tolower(p[1]) << 8 | (unsigned)tolower(p[2]) << 16;
+	return ((a | b << 8 | c << 16) * 2654435761U) >> 19;
+}
 
-	return (h * 2654435761U) >> 19;
+/* Of text; literals are lower-case as they are. */
+static unsigned folded_bucket(const unsigned char *p)
+{
+	return bucket_of((unsigned)tolower(p[0]), (unsigned)tolower(p[1]), (unsigned)tolower(p[2]));
+}
+
+static unsigned literal_bucket(const char *literal, size_t at)
+{
+	const unsigned char *p = (const unsigned char *)literal + at;
+
+	return bucket_of(p[0], p[1], p[2]);
 }
 
 /* Where in the literal the letters are that fewest literals have. */
 static uint16_t rarest(const char *literal, size_t len, const uint16_t *counts)
 {
-	uint16_t best = 0;
+	uint16_t best = 0, least = counts[literal_bucket(literal, 0)];
 
-	for (size_t i = 1; i + CS_LEAST_LITERAL <= len; i++)
-		if (counts[bucket_of((const unsigned char *)literal + i)] <
-		    counts[bucket_of((const unsigned char *)literal + best)])
+	for (size_t i = 1; i + CS_LEAST_LITERAL <= len && least > 1; i++) {
+		uint16_t count = counts[literal_bucket(literal, i)];
+
+		if (count < least) {
+			least = count;
 			best = (uint16_t)i;
+		}
+	}
 	return best;
 }
 
@@ -85,7 +99,7 @@ static void count_letters(const struct cs_pattern *p, uint16_t *counts)
 		size_t len = strlen(p->literals[k]);
 
 		for (size_t i = 0; i + CS_LEAST_LITERAL <= len; i++) {
-			uint16_t *count = &counts[bucket_of((const unsigned char *)p->literals[k] + i)];
+			uint16_t *count = &counts[literal_bucket(p->literals[k], i)];
 
 			*count += *count < UINT16_MAX;
 		}
@@ -104,7 +118,7 @@ static struct cs_error *enter_pattern(struct cs_scanner *s, uint32_t number, con
 
 		e.len = (uint16_t)strlen(e.literal);
 		e.at = rarest(e.literal, e.len, counts);
-		bucket = bucket_of((const unsigned char *)e.literal + e.at);
+		bucket = literal_bucket(e.literal, e.at);
 		e.next = s->buckets[bucket];
 		CS_TRY(CS_PUSH(&s->entries, e, 64UL * CS_MAX_PATTERNS, "literals"));
 		s->buckets[bucket] = (uint32_t)s->entries.n;
@@ -183,7 +197,7 @@ static struct cs_error *find_literals(struct cs_scanner *s, size_t text)
 	size_t len = strlen(bytes);
 
 	for (size_t i = 0; i + CS_LEAST_LITERAL <= len; i++) {
-		uint32_t at = s->buckets[bucket_of((const unsigned char *)bytes + i)];
+		uint32_t at = s->buckets[folded_bucket((const unsigned char *)bytes + i)];
 
 		while (at) {
 			const struct entry *e = &s->entries.v[at - 1];
