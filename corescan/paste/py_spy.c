@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * py-spy dump, as text: a line of the process, one of its Python, then threads with the innermost frame first.
- * With --native, frames of libraries are woven in; with --locals, values follow each frame, further right.
+ * py-spy dump, as text: a line of the process, one of its Python, then threads, innermost frames first. With
+ * --native, frames of libraries are woven in; with --locals, values follow each frame, further right.
  *
  *	Process 17: python train.py
  *	Python v3.10.12 (/usr/bin/python3.10)
@@ -10,9 +10,10 @@
  *	    f (train.py:12)
  *	    pthread_cond_wait (libc.so.6)
  *
- * With --subprocesses, a rule of dashes and the dump of each child follow the parent's threads: other reports.
+ * With --subprocesses, a rule of dashes and the dump of each child follow the parent's threads: other
+ * reports. ray stack has "Stack dump for USER PID ..." before each process.
  * Who was dumped was alive: it hung, or was looked at.
- * (The forms are those of py-spy 0.3.14 and 0.4.1, and of older ones as issues show them.)
+ * (The forms are those of py-spy 0.3.14, 0.4.1 and 0.4.3, and of older ones as issues show them.)
  */
 #include "paste/python_text.h"
 
@@ -178,12 +179,14 @@ static bool take_dashes(struct cs_paster *p, const struct cs_line *line, const s
 
 static const struct cs_rule rules[] = {
 	{":", "^ *(\\S.*?) \\(([^()]*[^():]):(\\d+)\\)$", take_frame},
-	{"Thread ", "^ *Thread (0x[0-9A-Fa-f]+|\\d+) \\((active|idle)(\\+gil)?\\)(?:: \"(.*)\")?$", take_thread},
+	{"Thread ", "^ *Thread (0x[0-9A-Fa-f]+|\\d+) \\((active|idle)(\\+gil)?\\)(?:: \"(.*)\")?$",
+	 take_thread},
 	{".so", "^ *(\\S.*?) \\(([^()]+\\.so[.0-9]*)\\)$", take_frame},
 	{" (", "^ {4}(\\S.*?) \\((<[^()]+>|[^()]+\\.py)\\)$", take_odd_frame},
 	{" (", "^ {4}(0x[0-9a-f]+|[A-Za-z_][^ ]*|.+\\)(?: const)?) \\(([^(): ][^()]*)\\)$", take_frame},
 	{"Process ", "^Process (\\d+)(?:: .*|:?)$", take_process},
 	{"Python v", "^Python v(\\d+\\.\\d+\\.\\S+) \\(.*\\)$", take_python},
+	{"Stack dump for ", "^ *Stack dump for \\S+ +(\\d+) ", take_process},
 	{"Parent Process ", "^Parent Process \\d+", take_parent},
 	{"----------", "^-{80}$", take_dashes},
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines that name a place in Python: what quotes, commas and words part it. */
 #include "paste/python_text.h"
 
 #include <string.h>

@@ -9,16 +9,16 @@
  *	RuntimeError: what
  *	and more of it
  *
- * Each traceback is a thread, outermost frame first; its exception, with all lines and notes, is a message.
+ * Each traceback is a thread, outermost frame first; its exception, with all its lines, is a message.
  *
  * What belongs together, by what real logs look like:
- * - Tracebacks that are chained ("During handling of ...", "The above exception was ...", "Original Traceback"
- *   of a worker, "-- Process 0 terminated with ...", the members of an exception group) are one report. The
- *   crashed thread's frames are those of the last; of a group, the group's own.
+ * - Tracebacks that are chained ("During handling of ...", "The above exception was ...", "Original
+ *   Traceback" of a worker, "-- Process 0 terminated with ...", the members of an exception group) are one
+ *   report. The crashed thread's frames are those of the last; of a group, the group's own.
  * - What the interpreter prints besides ("Exception ignored in", "Exception in thread") belongs to the report
  *   whose process printed it. The first is never where a process died.
- * - A traceback that follows a complete one, not chained, is another report: of another rank, another attempt,
- *   or a parent that saw its child die. So is one after a tool's dump of a process.
+ * - A traceback that follows a complete one, not chained, is another report: of another rank, another
+ *   attempt, or a parent that saw its child die. So is one after a tool's dump of a process.
  * - A traceback after lines of a log is their report's, if that has no stacks but what a C++ exception lists;
  *   what follows a traceback (terminate(), faulthandler, a launcher's summary) is up to who reads that.
  * - An exception's message goes on until an empty line, after which only indented lines do; a line of a log,
@@ -271,7 +271,7 @@ static size_t name_length(struct cs_span s, struct cs_span *ret_last)
 static bool is_level(struct cs_span s)
 {
 	static const char *const words[] = {"WARNING", "WARN", "INFO", "ERROR",	  "NOTE", "Note",
-					    "DEBUG",   "FATAL", "TRACE", "CRITICAL", "TODO", "Warning"};
+					    "DEBUG",   "FATAL", "TRACE", "CRITICAL", "Warning"};
 
 	for (size_t i = 0; i < CS_COUNT(words); i++)
 		if (cs_span_is(s, words[i]))
@@ -619,6 +619,8 @@ static void end(struct cs_paster *p)
 		cs_paster_kind(p, CS_PASTE_CRASH);
 }
 
+#define BAR "\xe2\x94\x82" /* rich's boxes */
+#define ARROW "\xe2\x9d\xb1"
 #define LAST "Traceback (most recent call last)"
 #define IN_FILE "File \""
 
@@ -640,10 +642,10 @@ static const struct cs_rule rules[] = {
 	{"RemoteTraceback:", "^(?:[a-z_]+\\.)*_?RemoteTraceback:$", take_quote},
 	{"|", "^ *\\| ?(.*)$", take_group_line},
 	{"+-", "^ *\\+-[-+]*(?: \\d+ -+)?$", take_group_rule},
-	{"\xe2\x94\x82", "^ *\xe2\x94\x82 ([/~<A-Za-z](?:(?!\xe2\x9d\xb1).)*?):(\\d+) in (\\S.*?) *(?:\xe2\x94\x82)?$",
+	{BAR, "^ *" BAR " ([/~<A-Za-z](?:(?!" ARROW ").)*?):(\\d+) in (\\S.*?) *(?:" BAR ")?$",
 	 take_box_frame},
-	{"\xe2\x94\x82", "^ *\xe2\x94\x82 in (\\S+):(\\d+) *(?:\xe2\x94\x82)?$", take_box_module},
-	{"\xe2\x94\x82", "^ *\xe2\x94\x82 (/\\S+)? *", take_box_line},
+	{BAR, "^ *" BAR " in (\\S+):(\\d+) *(?:" BAR ")?$", take_box_module},
+	{BAR, "^ *" BAR " (/\\S+)? *", take_box_line},
 	{"\xe2\x95\xb0", "^ *\xe2\x95\xb0", take_box_end},
 	{"File ", "^File (.+?):(\\d+), in ([^(]+)(?:\\(.*)?$", take_ipython_frame},
 	{"Cell In", "^(Cell In ?\\[\\d+\\]), line (\\d+)(?:, in ([^(]+)(?:\\(.*)?)?$", take_ipython_frame},

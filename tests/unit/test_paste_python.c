@@ -133,6 +133,11 @@ static void test_py_spy(void **state)
 	/* quoted, with tabs, and without blanks at the beginning */
 	check("> Thread 17 (idle): \"MainThread\"\n> \t f (t.py:4)\n> g (t.py:5)\n",
 	      "py-spy hang|17 MainThread main: f@t.py:4 g@t.py:5", NULL);
+	/* ray stack */
+	check("Stack dump for me     20 0.1 0.1 17 1 pts/0 Sl 12:48 0:01 ray\nThread 0x7F4A (active)\n"
+	      "\t f (t.py:4)\nStack dump for me     21 0.1 0.1 17 1 pts/0 Sl 12:48 0:01 ray\n"
+	      "Thread 0x7F4B (active)\n\t g (t.py:5)\n",
+	      "py-spy hang 20|0 -: f@t.py:4", "py-spy hang 21|0 -: g@t.py:5", NULL);
 	/* no dump */
 	check("Process 1: loss 0.3\nf (t.py:4)\nProcess 2: loss 0.2\n", NULL);
 }
@@ -141,7 +146,8 @@ static void test_py_spy_processes(void **state)
 {
 	(void)state;
 	check(PY_SPY PY_SPY, PY_SPY_SEEN, PY_SPY_SEEN, NULL);
-	check("Thread 5 (idle): \"MainThread\"\n    f (t.py:4)\n\nThread 5 (idle): \"MainThread\"\n    f (t.py:4)\n",
+	check("Thread 5 (idle): \"MainThread\"\n    f (t.py:4)\n\nThread 5 (idle): \"MainThread\"\n"
+	      "    f (t.py:4)\n",
 	      "py-spy hang|5 MainThread main: f@t.py:4", "py-spy hang|5 MainThread main: f@t.py:4", NULL);
 #define DASHES "----------------------------------------" "----------------------------------------\n"
 #define CHILD                                                                                            \
@@ -173,7 +179,8 @@ static void test_json(void **state)
 	      "py-spy hang 17|18 w gil" MEMBERS_SEEN "|17 MainThread main" MEMBERS_SEEN, NULL);
 	/* over many lines, twice, with other text around */
 	check("$ py-spy dump --json --pid 17\n[\n  {\n    " MEMBERS("17", "17", "null", "false") "\n  }\n]\n"
-	      "[\n  {\n    \"pid\": 19,\n    \"frames\": []\n  },\n  {\n    " MEMBERS("19", "20", "null", "false")
+	      "[\n  {\n    \"pid\": 19,\n    \"frames\": []\n  },\n  {\n    " MEMBERS("19", "20", "null",
+	      "false")
 	      "\n  }\n]\n$ exit\n",
 	      "py-spy hang 17|17 -" MEMBERS_SEEN, "py-spy hang 19|0 -:|20 -" MEMBERS_SEEN, NULL);
 	/* threads of two processes in one array, and threads without an array */
@@ -232,7 +239,8 @@ static void test_json_of_brackets(void **state)
 static void test_pystack(void **state)
 {
 	(void)state;
-	check("Traceback for thread 19 (python) [Waiting for the GIL,Garbage collecting] (most recent call last):\n"
+	check("Traceback for thread 19 (python) [Waiting for the GIL,Garbage collecting] "
+	      "(most recent call last):\n"
 	      "    (C) File \"???\", line 0, in __clone3 (/usr/lib/libc.so.6)\n"
 	      "    (Python) File \"/lib/threading.py\", line 10, in run\n        self.f()\n"
 	      "      Arguments:\n        self: <Thread (x) at 0x7f>\n"
@@ -286,7 +294,8 @@ static void test_faulthandler(void **state)
 	      "Python runtime state: finalizing (tstate=0x1)",
 	      "log crash SIGBUS|*0 -:\nFatal Python error: Bus error", NULL);
 	/* it lives */
-	check(DUMP DUMP "Timeout (0:00:05)!\n" DUMP "Stack (most recent call first):\n  File \"t.py\", line 1 in g\n",
+	check(DUMP DUMP "Timeout (0:00:05)!\n" DUMP "Stack (most recent call first):\n"
+	      "  File \"t.py\", line 1 in g\n",
 	      "faulthandler hang|0 -: wait@w.py:5|0 py (x): f@t.py:3 <module>@t.py:9",
 	      "faulthandler hang|0 -: wait@w.py:5|0 py (x): f@t.py:3 <module>@t.py:9",
 	      "faulthandler hang|0 -: wait@w.py:5|0 py (x): f@t.py:3 <module>@t.py:9",
@@ -305,8 +314,16 @@ static void test_faulthandler_c_stack(void **state)
 	      "faulthandler crash SIGABRT|0 -: wait@w.py:5|*0 py (x): _Py_DumpStack!python ?!libc.so.6 "
 	      "c10::Error::Error()!libx.so f@t.py:3 <module>@t.py:9\nFatal Python error: Aborted",
 	      NULL);
+	/* as 3.14 prints it: no symbol at all */
+	check("Fatal Python error: Aborted\n\n" DUMP
+	      "\nCurrent thread's C stack trace (most recent call first):\n"
+	      "  Binary file \"/opt/python3.14\" [0x53d28e]\n  Binary file \"/lib/libc.so.6\", at abort+0x24 [0x7f]\n",
+	      "faulthandler crash SIGABRT|0 -: wait@w.py:5|*0 py (x): ?!python3.14 abort!libc.so.6 f@t.py:3 "
+	      "<module>@t.py:9\nFatal Python error: Aborted",
+	      NULL);
 	/* without the GIL only one thread is shown */
-	check("Fatal Python error: Segmentation fault\n\n<Cannot show all threads while the GIL is disabled>\n"
+	check("Fatal Python error: Segmentation fault\n\n"
+	      "<Cannot show all threads while the GIL is disabled>\n"
 	      "Stack (most recent call first):\n  File \"t.py\", line 1 in g\n",
 	      "faulthandler crash SIGSEGV|*0 -: g@t.py:1\nFatal Python error: Segmentation fault", NULL);
 }
@@ -323,7 +340,8 @@ static void test_traceback(void **state)
 	check(TB("f") "ValueError: what\n", "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what", NULL);
 	/* all lines of a message, and notes; what has no message */
 	check(TB("f") "torch.cuda.OutOfMemoryError: one\n two\nthree\n\n   four\n\nThank you!\n",
-	      "traceback crash|*0 -: " TB_SEEN("f") "\ntorch.cuda.OutOfMemoryError: one\n two\nthree\n\n   four",
+	      "traceback crash|*0 -: " TB_SEEN("f") "\ntorch.cuda.OutOfMemoryError: one\n two\nthree\n\n"
+	      "   four",
 	      NULL);
 	check(TB("f") "AssertionError\n", "traceback crash|*0 -: " TB_SEEN("f") "\nAssertionError", NULL);
 	check(TB("f") "KeyboardInterrupt\n", "traceback hang|0 -: " TB_SEEN("f") "\nKeyboardInterrupt", NULL);
@@ -364,9 +382,11 @@ static void test_traceback_chains(void **state)
 {
 #define BOTH "traceback crash|0 -: " TB_SEEN("f") "|*0 -: " TB_SEEN("g") "\nValueError: what\nKeyError: 'k'"
 	(void)state;
-	check(TB("f") "ValueError: what\n\nDuring handling of the above exception, another exception occurred:\n\n"
+	check(TB("f") "ValueError: what\n\n"
+	      "During handling of the above exception, another exception occurred:\n\n"
 	      TB("g") "KeyError: 'k'\n", BOTH, NULL);
-	check(TB("f") "ValueError: what\n\nThe above exception was the direct cause of the following exception:\n\n"
+	check(TB("f") "ValueError: what\n\n"
+	      "The above exception was the direct cause of the following exception:\n\n"
 	      TB("g") "KeyError: 'k'\n", BOTH, NULL);
 	check("multiprocessing.pool.RemoteTraceback: \n\"\"\"\n" TB("f") "ValueError: what\n\"\"\"\n\n"
 	      "The above exception was the direct cause of the following exception:\n\n" TB("g")
@@ -382,24 +402,30 @@ static void test_traceback_chains(void **state)
 	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what",
 	      "traceback crash|*0 -: " TB_SEEN("g") "\nKeyError: 'k'", NULL);
 	check("Process SpawnProcess-1:\n" TB("f") "ValueError: what\n" "Exception in thread Thread-3 (g):\n"
-	      TB("g") "KeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\n" TB("h") "TypeError: t\n",
+	      TB("g") "KeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\n"
+	      TB("h") "TypeError: t\n",
 	      "traceback crash|0 -: " TB_SEEN("f") "|*0 Thread-3 (g): " TB_SEEN("g") "|0 -: " TB_SEEN("h")
-	      "\nValueError: what\nKeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\nTypeError: t",
+	      "\nValueError: what\nKeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\n"
+	      "TypeError: t",
 	      NULL);
 }
 
 static void test_traceback_groups(void **state)
 {
 	(void)state;
-	check("  + Exception Group Traceback (most recent call last):\n  |   File \"t.py\", line 30, in <module>\n"
+	check("  + Exception Group Traceback (most recent call last):\n"
+	      "  |   File \"t.py\", line 30, in <module>\n"
 	      "  |     raise ExceptionGroup(\"many\", [v])\n  | ExceptionGroup: many (3 sub-exceptions)\n"
 	      "  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n"
-	      "    |   File \"t.py\", line 6, in a\n    |     raise ValueError\n    | ValueError: first line\n"
-	      "    |   second: line\n    | \n    | last\n    +---------------- 2 ----------------\n    | E: two\n"
+	      "    |   File \"t.py\", line 6, in a\n    |     raise ValueError\n"
+	      "    | ValueError: first line\n"
+	      "    |   second: line\n    | \n    | last\n    +---------------- 2 ----------------\n"
+	      "    | E: two\n"
 	      "    +---------------- 3 ----------------\n    | ExceptionGroup: in (1 sub-exception)\n"
 	      "    +-+---------------- 1 ----------------\n      | TypeError: t\n"
 	      "      +------------------------------------\n",
-	      "traceback crash|*0 -: <module>@t.py:30|0 -: a@t.py:6\nExceptionGroup: many (3 sub-exceptions)\n"
+	      "traceback crash|*0 -: <module>@t.py:30|0 -: a@t.py:6\n"
+	      "ExceptionGroup: many (3 sub-exceptions)\n"
 	      "ValueError: first line\n  second: line\n\nlast\nE: two\nExceptionGroup: in (1 sub-exception)\n"
 	      "TypeError: t",
 	      NULL);
@@ -415,8 +441,10 @@ static void test_traceback_boxes(void **state)
 	      "traceback crash|*0 -: g@~/x.py:7 <module>@Cell In[2]:1\nRuntimeError: a\nb", NULL);
 	check("RuntimeError                              Traceback (most recent call last)\n"
 	      "<ipython-input-7-2d2e> in <module>\n      1 for i in x:\n----> 2     train(i)\n\n"
-	      "/lib/m.py in call(self, *input)\n    725         else:\n--> 727             f(x)\n\nRuntimeError: a\n",
-	      "traceback crash|*0 -: call@/lib/m.py:727 <module>@<ipython-input-7-2d2e>:2\nRuntimeError: a", NULL);
+	      "/lib/m.py in call(self, *input)\n    725         else:\n--> 727             f(x)\n\n"
+	      "RuntimeError: a\n",
+	      "traceback crash|*0 -: call@/lib/m.py:727 <module>@<ipython-input-7-2d2e>:2\nRuntimeError: a",
+	      NULL);
 	check("╭──────────── Traceback (most recent call last) ─────────────╮\n"
 	      "│ in <module>:2                                              │\n"
 	      "│ ╭──────── locals ─────────╮                                │\n"
@@ -437,7 +465,8 @@ static void test_traceback_among_others(void **state)
 {
 	(void)state;
 	check(TB("f") "ValueError: what\nFatal Python error: Aborted\n\n" DUMP,
-	      "traceback crash SIGABRT|*0 -: " TB_SEEN("f") "|0 -: wait@w.py:5|*0 py (x): f@t.py:3 <module>@t.py:9\n"
+	      "traceback crash SIGABRT|*0 -: " TB_SEEN("f")
+	      "|0 -: wait@w.py:5|*0 py (x): f@t.py:3 <module>@t.py:9\n"
 	      "ValueError: what\nFatal Python error: Aborted", NULL);
 	check(PY_SPY "\n" TB("f") "ValueError: what\n", PY_SPY_SEEN,
 	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what", NULL);
@@ -461,7 +490,8 @@ static void test_many(void **state)
 	static const char *const texts[] = {
 		PY_SPY, TB("f") "ValueError: what\n", "Fatal Python error: Segmentation fault\n\n" DUMP,
 		"[{" MEMBERS("17", "17", "null", "false") "}]\n",
-		"Traceback for thread 30 [] (most recent call last):\n    (Python) File \"u.py\", line 1, in <module>\n",
+		"Traceback for thread 30 [] (most recent call last):\n"
+			"    (Python) File \"u.py\", line 1, in <module>\n",
 	};
 
 	(void)state;
