@@ -222,6 +222,13 @@ static struct cs_error *error_of(struct input *in)
 	return in->reading.nomem ? &cs_nomem : NULL;
 }
 
+static int by_first_line(const void *a, const void *b)
+{
+	const struct cs_paster *const *x = a, *const *y = b;
+
+	return ((*x)->first_line > (*y)->first_line) - ((*x)->first_line < (*y)->first_line);
+}
+
 struct cs_error *cs_paste_read(FILE *file, const char *name, cs_paste_fn *fn, void *arg)
 {
 	CS_CLEANUP(input_deinit)
@@ -240,6 +247,7 @@ struct cs_error *cs_paste_read(FILE *file, const char *name, cs_paste_fn *fn, vo
 	if (ferror(file))
 		return cs_error_os(errno, "%s: cannot be read", name);
 	flush_held(&in);
+	qsort(in.streams.v, in.streams.n, sizeof(*in.streams.v), by_first_line);
 	for (size_t i = 0; i < in.streams.n; i++)
 		cs_paster_finish(in.streams.v[i]);
 	return error_of(&in);

@@ -6,6 +6,8 @@
 #include "signature/match.h"
 
 #include "base/diag.h"
+#include "base/limits.h"
+#include "base/strbuf.h"
 #include "signature/fingerprint.h"
 
 #include <string.h>
@@ -85,6 +87,51 @@ void cs_hits_order(struct cs_hit *hits, size_t n)
 	}
 }
 
+static bool is_known(const struct cs_facts *facts, const char *name)
+{
+	for (size_t i = 0; i < facts->n_versions; i++)
+		if (!strcmp(facts->versions[i].name, name))
+			return true;
+	return false;
+}
+
+static void put_version(struct cs_strbuf *sb, const struct cs_version_test *test)
+{
+	static const struct {
+		const char *op, *word;
+	} words[] = {{">=", "from "}, {"<", "before "}, {">", "after "}, {"<=", "up to "}, {"=", ""}};
+	const char *word = "not ";
+
+	for (size_t i = 0; i < CS_COUNT(words); i++)
+		if (!strcmp(words[i].op, test->op))
+			word = words[i].word;
+	cs_strbuf_printf(sb, "%s%s", word, test->version);
+}
+
+/* The step; where the version is not known that it is for, with that: "... (torch from 2.2, before 2.8)". */
+static const char *step_text(const struct cs_advice *step, const struct cs_facts *facts,
+			     struct cs_arena *arena)
+{
+	struct cs_strbuf sb;
+	const char *text;
+
+	cs_strbuf_init(&sb, CS_MAX_PATTERN);
+	for (uint32_t i = 0; i < step->versions.n; i++) {
+		const struct cs_version_test *test = &step->versions.v[i];
+		bool same = i && !strcmp(test->name, test[-1].name);
+
+		if (is_known(facts, test->name))
+			continue;
+		cs_strbuf_puts(&sb, sb.len ? ", " : " (");
+		if (!same)
+			cs_strbuf_printf(&sb, "%s ", test->name);
+		put_version(&sb, test);
+	}
+	text = sb.len ? cs_arena_printf(arena, "%s%s)", step->text, cs_strbuf_text(&sb)) : step->text;
+	cs_strbuf_deinit(&sb);
+	return text;
+}
+
 static struct cs_error *pick_steps(const struct cs_signature *s, const struct cs_facts *facts,
 				   struct cs_arena *arena, struct cs_finding *ret)
 {
@@ -98,8 +145,11 @@ static struct cs_error *pick_steps(const struct cs_signature *s, const struct cs
 
 		if (step->unless_env && cs_facts_variable(facts, step->unless_env))
 			continue;
-		if (cs_versions_hold(&step->versions, facts))
-			steps[n++] = step->text;
+		if (!cs_versions_hold(&step->versions, facts))
+			continue;
+		steps[n] = step_text(step, facts, arena);
+		if (!steps[n++])
+			return &cs_nomem;
 	}
 	ret->steps = steps;
 	ret->n_steps = n;

@@ -305,6 +305,7 @@ static void test_steps(void **state)
 	match_record(&w, "{\"message\":\"luck\",\"signal\":\"SIGBUS\"}");
 	assert_int_equal(w.findings.v[0].confidence, CS_CONFIDENCE_LIKELY);
 	assert_int_equal(w.findings.v[0].n_steps, 3);
+	assert_string_equal(w.findings.v[0].steps[2], "Only new. (torch from 2.2)");
 	match_record(&w, "{\"message\":\"luck\",\"env\":{\"NCCL_DEBUG\":\"INFO\"},\"versions\":{"
 			 "\"torch\":\"2.0\"}}");
 	assert_int_equal(w.findings.v[0].confidence, CS_CONFIDENCE_POSSIBLE);
