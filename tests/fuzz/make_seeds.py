@@ -15,6 +15,7 @@ import sys
 import zlib
 from pathlib import Path
 
+import panic_seeds
 import paste_seeds
 import python_seeds
 import signature_seeds
@@ -440,6 +441,7 @@ def main() -> None:
         "fuzz_unwind": unwinds(),
         "fuzz_python": python_seeds.seeds(),
         "fuzz_torch": torch_seeds.seeds(),
+        "fuzz_panic": panic_seeds.seeds(),
         "fuzz_signature": signature_seeds.seeds(),
         "fuzz_paste": paste_seeds.seeds(),
         "fuzz_core": cores(),
