@@ -51,6 +51,8 @@ static void settle(struct cs_paster *p)
 	last = cs_paster_thread_at(p, n - 1);
 	for (size_t i = 0; i + 1 < n && last->n_frames; i++) {
 		other = cs_paster_thread_at(p, i);
+		if (last->tid && other->tid && last->tid != other->tid)
+			continue; /* threads that wait are often alike */
 		if ((!last->tid || last->tid != other->tid) &&
 		    ((last->ordinal && other->ordinal) || !cs_paste_same_stack(last, other)))
 			continue;
@@ -161,12 +163,18 @@ static bool take_switch(struct cs_paster *p, const struct cs_line *line, const s
 /* "[Current thread is 1 (Thread 0x7f.. (LWP 17))]" */
 static bool take_current(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
+	size_t n;
 	uint64_t tid;
 
 	(void)line;
 	settle(p);
-	if (cs_group_number(g, 1, 10, &tid) && tid <= INT32_MAX)
-		cs_paster_state(p)->number = tid;
+	if (!cs_group_number(g, 1, 10, &tid) || tid > INT32_MAX)
+		return true;
+	cs_paster_state(p)->number = tid;
+	/* Of a core the innermost frame was printed before; others that wait may have the same. */
+	n = cs_paster_count_threads(p);
+	if (n && !cs_paster_thread_at(p, n - 1)->tid && !cs_paster_thread_at(p, n - 1)->ordinal)
+		cs_paster_thread_at(p, n - 1)->tid = (int32_t)tid;
 	return true;
 }
 
