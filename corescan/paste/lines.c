@@ -283,22 +283,61 @@ bool cs_line_separates(const struct cs_line *line)
 		return false;
 	if (strspn(p, (const char[]){*p, '\0'}) >= 5)
 		return p[line->len - 1] == *p;
-	return !strncmp(p, "==> ", 4) || !strncmp(p, "--- ", 4) || !strncmp(p, "=== ", 4) ||
-	       !strncmp(p, "## ", 3) || *p == '\f';
+	return !strncmp(p, "==> ", 4) || !strncmp(p, "--- ", 4) ||
+	       !strncmp(p, "=== ", 4) || !strncmp(p, "## ", 3) || *p == '\f';
 }
 
-void cs_line_inherit(char *carried, struct cs_line *line)
+/* Length of "node1:17" in "[node1:17] *** Process received signal ***", "[node1:17] [ 0]
+ * ..."; 0: no such. */
+static size_t process_length(const struct cs_line *line)
+{
+	static const char *const forms[] = {"*** ", "Signal", "Failing at", "[ ", "[1"};
+	const char *p = line->text, *end = *p == '[' ? strchr(p, ']') : NULL,
+		   *colon = end;
+
+	while (colon && colon > p && colon[-1] != ':')
+		colon--;
+	if (!end || colon <= p + 2 || colon == end ||
+	    strspn(colon, "0123456789") != (size_t)(end - colon) ||
+	    memchr(p, ' ', (size_t)(end - p)) || end[1] != ' ' ||
+	    end - p > CS_MAX_PASTE_LABEL)
+		return 0;
+	for (size_t i = 0; i < CS_COUNT(forms); i++)
+		if (!strncmp(end + 2, forms[i], strlen(forms[i])))
+			return (size_t)(end - p - 1);
+	return 0;
+}
+
+static void name_process(struct cs_line_owners *owners, struct cs_line *line)
+{
+	size_t len = process_length(line);
+
+	if (!len)
+		return;
+	if (!owners->process[0])
+		snprintf(owners->process, sizeof(owners->process), "%.*s", (int)len,
+			 line->text + 1);
+	if (!strncmp(owners->process, line->text + 1, len) && !owners->process[len])
+		return;
+	snprintf(owners->other, sizeof(owners->other), "%.*s", (int)len, line->text + 1);
+	line->label = owners->other;
+}
+
+void cs_line_inherit(struct cs_line_owners *owners, struct cs_line *line)
 {
 	if (line->label) {
-		snprintf(carried, CS_MAX_PASTE_LABEL + 1, "%s",
+		snprintf(owners->carried, sizeof(owners->carried), "%s",
 			 line->carries ? line->label : "");
 		return;
 	}
+	if (cs_line_separates(line))
+		*owners = (struct cs_line_owners){0};
 	/* With another prefix it is another logger's; PyTorch's own tracebacks bear the
 	 * rank on each line. */
-	if (line->level || line->fence || cs_line_separates(line) ||
-	    !strncmp(line->text, "Traceback (", 11))
-		*carried = '\0';
-	if (*carried)
-		line->label = carried;
+	if (line->level || line->fence || !strncmp(line->text, "Traceback (", 11))
+		owners->carried[0] = '\0';
+	if (owners->carried[0])
+		line->label = owners->carried;
+	else
+		name_process(owners, line);
 }

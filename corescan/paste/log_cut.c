@@ -11,6 +11,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#define OPEN_MPI_RULE                                                                    \
+	74 /* "-" above and below what orterun has to say (opal/util/show_help.c) */
+
 /* torchrun prints its summary right after the exception that it belongs to. */
 static bool begins_summary(const struct cs_paster *p, const struct cs_line *line)
 {
@@ -35,6 +38,8 @@ bool cs_log_rule(struct cs_paster *p, const struct cs_line *line,
 		state->line = line->number;
 		return true;
 	}
+	if (mark == '-' && line->len - line->indent == OPEN_MPI_RULE)
+		return true;
 	if (begins_summary(p, line)) {
 		state->phase = CS_LOG_FAILURES;
 		return true;

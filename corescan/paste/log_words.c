@@ -469,6 +469,8 @@ static bool is_said(const struct cs_line *line, const char *text, size_t len)
 		return false;
 	if (has_strong(text, len))
 		return true;
+	if (find(text, len, "*** End of error message"))
+		return false;
 	if (!w.first || line->level == 'I' || line->level == 'D')
 		return false;
 	if (line->level == 'E' || line->level == 'F')

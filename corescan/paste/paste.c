@@ -27,7 +27,7 @@ struct input {
 	struct cs_strbuf raw, clean; /* a line as it was read, and what is in it */
 	struct cs_strbuf held;       /* the line that the next may continue */
 	char held_label[CS_MAX_PASTE_LABEL + 1];
-	char carried[CS_MAX_PASTE_LABEL + 1]; /* label that lines without one inherit */
+	struct cs_line_owners owners; /* of lines without a label */
 	struct cs_line line; /* what `held` is */
 	size_t number;
 	bool holds;
@@ -187,7 +187,7 @@ static void take_line(struct input *in)
 	cs_strbuf_truncate(&in->clean, 0);
 	in->clean.cut = false;
 	cs_line_clean(&in->clean, cs_strbuf_text(&in->raw), in->raw.len, &next);
-	cs_line_inherit(in->carried, &next);
+	cs_line_inherit(&in->owners, &next);
 	next.number = ++in->number;
 	look_at_held(in);
 	if (in->holds && same_label(&in->line, &next) && cs_line_is_continued(&in->line, &next, &blank)) {

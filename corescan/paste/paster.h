@@ -9,6 +9,7 @@
 #ifndef CS_PASTE_PASTER_H
 #define CS_PASTE_PASTER_H
 
+#include "base/limits.h"
 #include "base/strbuf.h"
 #include "paste/paste.h"
 
@@ -146,11 +147,18 @@ struct cs_paster_state *cs_paster_state(struct cs_paster *p);
  * in @scratch, which is written anew for each line.
  */
 void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len, struct cs_line *ret);
+/** What the lines before say of whose a line without a label is; zeroed at first. */
+struct cs_line_owners {
+	char carried[CS_MAX_PASTE_LABEL + 1]; /* label of a record that goes on in lines without one */
+	char process[CS_MAX_PASTE_LABEL + 1]; /* "node1:17": the first whose Open MPI prints its end */
+	char other[CS_MAX_PASTE_LABEL + 1];   /* another that does */
+};
 /**
- * Give @line, which has no label, that of the lines before where it goes on with what they said. @carried
- * (CS_MAX_PASTE_LABEL + 1 bytes, "" at first) keeps the label from line to line; the line's points there.
+ * Give @line, which has no label, that of the lines before where it goes on with what they said. Open MPI's
+ * lines name their process: those of a second one get that name, for they may be mixed. A label given points
+ * into @owners.
  */
-void cs_line_inherit(char *carried, struct cs_line *line);
+void cs_line_inherit(struct cs_line_owners *owners, struct cs_line *line);
 /** True of "=====", "--- 3 ---", "==> x <==" and their kin: no more of what was said before. */
 bool cs_line_separates(const struct cs_line *line);
 

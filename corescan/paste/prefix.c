@@ -449,7 +449,8 @@ static bool take_c10(struct reader *r)
 	    !is_place(q, (size_t)(end - q), &native))
 		return false;
 	set_level(r, r->p[1] == 'V' ? 'D' : r->p[1]);
-	r->ret->carries |= r->ret->label[0] != '\0';
+	/* What goes on below is an exception; a warning is one line. */
+	r->ret->carries |= r->ret->label[0] && strchr("EF", r->p[1]);
 	return move(r, end[1] == ' ' ? end + 2 : end + 1);
 }
 

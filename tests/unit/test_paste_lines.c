@@ -301,8 +301,18 @@ static void test_inherit(void **state)
 		 "rank0"},
 		{"```", NULL}, /* the paste ends */
 		{"text", NULL},
+		{"[node1:17] *** Process received signal ***", NULL},
+		{"[node1:18] *** Process received signal ***", "node1:18"},
+		{"[node1:17] Signal: Aborted (6)", NULL},
+		{"[node1:18] [ 0] /lib/libc.so.6(+0x1)[0x7f]", "node1:18"},
+		{"text", NULL},
+		{"[node1:18:0:18] Caught signal 11", NULL},
+		{"=====", NULL},
+		{"[node1:18] *** Process received signal ***", NULL},
+		{"[rank0]:[W321 02:07:08.408271257 a.cpp:607] Warning: x", "rank0"},
+		{"text", NULL}, /* only errors go on */
 	};
-	char carried[CS_MAX_PASTE_LABEL + 1] = "";
+	struct cs_line_owners owners = {0};
 	struct cs_strbuf scratch;
 	struct cs_line line;
 
@@ -311,7 +321,7 @@ static void test_inherit(void **state)
 	for (size_t i = 0; i < CS_COUNT(rows); i++) {
 		cs_strbuf_truncate(&scratch, 0);
 		cs_line_clean(&scratch, rows[i].raw, strlen(rows[i].raw), &line);
-		cs_line_inherit(carried, &line);
+		cs_line_inherit(&owners, &line);
 		if (strcmp(line.label ? line.label : "",
 			   rows[i].label ? rows[i].label : ""))
 			fail_msg("%s: label %s", rows[i].raw,

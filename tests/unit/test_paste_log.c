@@ -285,6 +285,9 @@ static void test_separators(void **state)
 					     "5>|munmap_chunk(): invalid pointer;"},
 		{A "===== FAILURES =====\n" B,
 		 "crash|free(): invalid pointer|munmap_chunk(): invalid pointer;"},
+		{A "---------------------------------------------------------------------"
+		   "-----\n" B,
+		 "crash|free(): invalid pointer|munmap_chunk(): invalid pointer;"},
 		{A "## Again\n" B,
 		 "crash|free(): invalid pointer|munmap_chunk(): invalid pointer;"},
 		{"#0  f () from /lib/libx.so\n#1  main () from /lib/libx.so\n## "
@@ -373,8 +376,9 @@ static void test_ranks(void **state)
 	static const struct row rows[] = {
 		{"[rank0]: free(): invalid pointer\n[rank1]: munmap_chunk(): invalid "
 		 "pointer\nKilled\n",
-		 "crash SIGKILL|Killed;crash <rank0>|free(): invalid pointer;"
-		 "crash <rank1>|munmap_chunk(): invalid pointer;"},
+		 "crash <rank0>|free(): invalid pointer;crash <rank1>|munmap_chunk(): "
+		 "invalid pointer;"
+		 "crash SIGKILL|Killed;"},
 		{C10("0", "[Rank 0] CUDA error: a") "CUDA kernel errors are late\n" C10(
 			 "1", "[Rank 1] CUDA error: b") "CUDA kernel errors are later\n",
 		 "crash <rank0>|[Rank 0] CUDA error: a\nCUDA kernel errors are late;"
