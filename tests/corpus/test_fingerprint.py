@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Over the corpus, different known failures have different fingerprints; where not, a file says why.
+"""Different known failures of the corpus have different fingerprints; if not, a file says why.
 
 corpus/fingerprint-shared.json lists ids that share a short fingerprint, with the reason. Whoever
 adds to it should first look whether an entry in corpus/signatures/fingerprint.yaml tells them
@@ -116,9 +116,13 @@ def test_lint_looks_into_the_lists(tmp_path):
         assert run.returncode == 1
         return run.stdout + run.stderr
 
-    lists = "sentinel: ['^one$']\nirrelevant: ['^two$']\nprefix: ['^{}$']\nsilent_messages: ['four']\n"
+    lists = (
+        "sentinel: ['^one$']\nirrelevant: ['^two$']\nprefix: ['^{}$']\n"
+        "silent_messages: ['four']\n"
+    )
     assert "algorithm: must be a number" in lint("algorithm: x\n" + lists.format("three"))
-    assert "fingerprint.yaml:2: '^one$' occurs twice" in lint("algorithm: 1\n" + lists.format("one"))
+    twice = lint("algorithm: 1\n" + lists.format("one"))
+    assert "fingerprint.yaml:2: '^one$' occurs twice" in twice
     assert "is no regular expression" in lint("algorithm: 1\n" + lists.format("a(b"))
     assert "prefix is missing" in lint("algorithm: 1\nsentinel: [abc]\n")
     assert "there is no such key" in lint("algorithm: 1\nsentinels: [abc]\n")

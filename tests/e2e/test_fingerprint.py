@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One failure has one fingerprint, however it was dumped, printed, built and run; others have others."""
+"""One failure has one fingerprint, however it was dumped, printed, built and run."""
 import pathlib
 import shutil
 
@@ -69,7 +69,8 @@ def of_core(corescan):
 @pytest.fixture
 def of_text(corescan, recipes, tmp_path):
     def fingerprint(core, executable=None):
-        run = recipes.run_gdb("-ex", "thread apply all bt", executable or core.executable, core.path)
+        program = executable or core.executable
+        run = recipes.run_gdb("-ex", "thread apply all bt", program, core.path)
         text = tmp_path / "backtrace.txt"
         text.write_text(run.stdout)
         reports = corescan("match", "--json", text).reports()
@@ -173,9 +174,10 @@ def test_python_hang(recipes, of_core, of_text, seen, tmp_path):
 
 
 def test_waits_of_python_alone_have_only_a_long_one(recipes, of_core, of_text):
-    """A debugger sees the same frames for every lock that is waited for; Python's tell them apart."""
+    """Every lock that is waited for has the same native frames; Python's tell them apart."""
     python = pathlib.Path(pythons()[-1])
-    killed = recipes.by_signal([python, "-c", cores.PYTHON_THREADS, "hang"], recipes.new("python"))
+    command = [python, "-c", cores.PYTHON_THREADS, "hang"]
+    killed = recipes.by_signal(command, recipes.new("python"))
     text = of_text(killed, python.resolve())
     found = of_core(killed)
     assert found["short"] is None and text["short"] is None
