@@ -467,7 +467,8 @@ void cs_paster_cut(struct cs_paster *p, const struct cs_line *line, const char *
 void cs_paster_separate(struct cs_paster *p, const struct cs_line *line, const char *source)
 {
 	p->reading->separated |= !line->label;
-	cs_paster_cut(p, line, source);
+	if (source || says_anything(p)) /* else a box: what it is of comes next, and versions stay */
+		cs_paster_cut(p, line, source);
 }
 
 void cs_paster_deinit(struct cs_paster *p)

@@ -450,15 +450,20 @@ static bool tells(const char *text, size_t len, const struct weighed *w,
 	       has_place(text, len);
 }
 
-/* compute-sanitizer prints this before each line. */
-static void skip_equals(const char **text, size_t *len)
+/* Bytes of "========= ", which compute-sanitizer prints before each line. */
+static size_t equals_length(const char *text)
 {
 	static const char mark[] = "========= ";
 
-	if (*len <= sizeof(mark) || strncmp(*text, mark, sizeof(mark) - 1))
-		return;
-	*text += sizeof(mark) - 1;
-	*len -= sizeof(mark) - 1;
+	return strncmp(text, mark, sizeof(mark) - 1) ? 0 : sizeof(mark) - 1;
+}
+
+/* Bytes of a heading's "## ". */
+static size_t heading_length(const char *text)
+{
+	size_t n = strspn(text, "#");
+
+	return n && text[n] == ' ' ? n + 1 : 0;
 }
 
 static bool is_said(const struct cs_line *line, const char *text, size_t len)
@@ -484,11 +489,13 @@ enum cs_log_weight cs_log_weigh(const struct cs_line *line, const char **ret,
 				size_t *ret_len)
 {
 	const char *text = line->text + line->indent;
-	size_t len = line->len - line->indent;
+	size_t len = line->len - line->indent, skip = equals_length(text);
 
-	skip_equals(&text, &len);
-	*ret = text;
-	*ret_len = len;
+	text += skip;
+	len -= skip;
+	skip = heading_length(text);
+	*ret = text + skip;
+	*ret_len = len - skip;
 	if (len < 5)
 		return CS_LOG_NOTHING;
 	if (!strncmp(text, "what():", 7))

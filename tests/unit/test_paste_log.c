@@ -226,6 +226,7 @@ static void test_messages(void **state)
 		{"2024-05-01 12:00:00,123 - ERROR - x - it broke\n", ""},
 		{"2024-05-01 12:00:00,123 - ERROR - x - it failed for node3\n",
 		 "crash|it failed for node3;"},
+		{"## free(): invalid pointer\n", "crash|free(): invalid pointer;"},
 		{"When I train I see `RuntimeError: CUDA error: device-side assert "
 		 "triggered`. Any idea?\n",
 		 "crash|RuntimeError: CUDA error: device-side assert triggered;"},
@@ -295,6 +296,9 @@ static void test_separators(void **state)
 		 "hang|T f(libx.so) main(libx.so);crash <Again>|munmap_chunk(): invalid "
 		 "pointer;"},
 		{"=====\n-----\n=====\n", ""},
+		{"==> a <==\n=====\n info\n=====\nPyTorch version: 2.6.0\n=====\n "
+		 "more\n=====\n" A,
+		 "crash <a>|free(): invalid pointer|torch=2.6.0;"},
 	};
 
 	(void)state;
