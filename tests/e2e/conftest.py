@@ -124,6 +124,14 @@ class Recipes:
     def crash(self, kind, dump_filter=cores.DEFAULT_FILTER):
         return self.by_kernel([self.program("crash.c"), kind], self.new(kind), dump_filter)
 
+    def died(self, command, name, **env):
+        """A core of COMMAND, which kills itself, and what it wrote to its standard error."""
+        folder = self.new(name)
+        written = folder.with_suffix(".stderr")
+        shell = ["sh", "-c", f'exec "$0" "$@" 2>"{written}"', *command]
+        core = self.by_kernel(shell, folder, env=cores.environment(**env))
+        return core.path, written.read_text(encoding="utf-8")
+
     def threads(self, count, how="abort", dump_filter=cores.DEFAULT_FILTER):
         command = [self.program("threads.c"), count, how]
         return self.by_kernel(command, self.new("threads"), dump_filter)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a process said before abort() against what it wrote to its standard error."""
 import os
-import pathlib
 import re
-import shutil
 import subprocess
 
 import cores
@@ -12,101 +10,10 @@ import pytest
 ABSEIL = os.environ.get("CORESCAN_TEST_ABSEIL")  # where an Abseil with a log is installed
 PYTHON_MODES = ["own_message", "no_thread", "restored", "at_exit", "none_freed"]
 PYTHONS = cores.pythons()
-RUST_BUILDS = {
-    "abort": ["-O", "-Cpanic=abort"],
-    "debug": ["-g", "-Cpanic=abort"],
-    "stripped": ["-O", "-Cpanic=abort", "-Cstrip=symbols"],
-    "unwind": ["-O"],
-}
-RUST_MODES = [
-    "literal",
-    "formatted",
-    "lines",
-    "unwrapped",
-    "expected",
-    "outside",
-    "owned",
-    "number",
-    "thread",
-]
-
-
-def died(recipes, command, name, **env):
-    """A core of COMMAND, and what it wrote."""
-    folder = recipes.new(name)
-    shell = ["sh", "-c", 'exec "$0" "$@" 2>stderr', *command]
-    core = recipes.by_kernel(shell, folder, env=cores.environment(**env))
-    return core.path, (folder / "stderr").read_text(encoding="utf-8")
 
 
 def crash(corescan, core):
     return corescan.report(core)["crash"]
-
-
-# ---- Rust ----
-
-
-def rust_program(recipes, build):
-    """panics.rs, built once in a session for each way."""
-    name = f"panics-{build}"
-    if name not in recipes.made:
-        if not shutil.which("rustc"):
-            pytest.skip("rustc is not installed")
-        path = pathlib.Path(recipes.folder) / name
-        command = ["rustc", *RUST_BUILDS[build], "-o", path, cores.PROGRAMS / "panics.rs"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-2000:]
-        recipes.made[name] = path
-    return recipes.made[name]
-
-
-def rust_panics(text):
-    """(place, message) of each panic that @text tells of, as both forms of the default hook do."""
-    end = r"(?=\nnote: |\nthread |\nstack backtrace:|\Z)"
-    found = re.findall(r"panicked at (\S+:\d+:\d+):\n(.*?)" + end, text, re.S)
-    old = re.findall(r"panicked at '(.*?)', (\S+:\d+:\d+)$", text, re.S | re.M)
-    return [(p, m.rstrip("\n")) for p, m in found] + [(p, m) for m, p in old]
-
-
-def expect_rust(said, text):
-    place, message = rust_panics(text)[-1]
-    assert said["message"] == f"panicked at {place}: {message}"
-    assert said["message_source"] == "Rust panic" and "a Rust panic" in said["summary"]
-
-
-@pytest.mark.parametrize("build", ["abort", "debug", "stripped"])
-@pytest.mark.parametrize("mode", RUST_MODES)
-def test_rust(recipes, corescan, mode, build):
-    core, text = died(recipes, [rust_program(recipes, build), mode], mode, RUST_BACKTRACE="0")
-    said = crash(corescan, core)
-    expect_rust(said, text)
-    if build != "stripped":
-        own = {"owned": "owned", "number": "number", "thread": "formatted"}.get(mode, mode)
-        assert f"panics::{own}" in said["summary"] or "panics::main" in said["summary"]
-
-
-def test_rust_that_may_not_unwind(recipes, corescan):
-    """Two panics: the first, and the one of the function that it may not leave."""
-    program = rust_program(recipes, "unwind")
-    core, text = died(recipes, [program, "no-unwinding"], "no-unwinding", RUST_BACKTRACE="0")
-    assert len(rust_panics(text)) == 2 or "cannot unwind" not in text
-    said = crash(corescan, core)
-    if "cannot unwind" in text:
-        expect_rust(said, text)
-
-
-@pytest.mark.parametrize("build", ["abort", "unwind"])
-def test_rust_hook_that_aborts(recipes, corescan, build):
-    core, text = died(recipes, [rust_program(recipes, build), "hooked"], "hooked")
-    place, message = rust_panics(text)[-1]
-    assert crash(corescan, core)["message"] == f"panicked at {place}: {message}"
-
-
-def test_rust_panic_that_was_caught(recipes, corescan):
-    """It is over, and abort() was called for something else: no text is better than that one."""
-    core, text = died(recipes, [rust_program(recipes, "unwind"), "caught"], "caught")
-    assert "the queue is closed" in text
-    assert crash(corescan, core)["message"] is None
 
 
 # ---- glog and Abseil ----
@@ -139,7 +46,7 @@ def library_program(recipes, source, needs, *flags, name):
 def test_glog(recipes, corescan, mode, flags):
     name = "die_glog" + "".join(flags)
     program = library_program(recipes, "die_glog.cc", "libglog", *flags, name=name)
-    core, text = died(recipes, [program, mode], f"glog-{mode}")
+    core, text = recipes.died([program, mode], f"glog-{mode}")
     said = crash(corescan, core)
     assert said["message"] == logged(text) and said["message_source"] == "glog"
     assert "glog" in said["summary"]
@@ -152,7 +59,7 @@ def test_glog(recipes, corescan, mode, flags):
 def test_absl_raw_log(recipes, corescan, mode):
     needs = "absl_raw_logging_internal"
     program = library_program(recipes, "die_absl.cc", needs, name="die_absl")
-    core, text = died(recipes, [program, mode], f"absl-{mode}")
+    core, text = recipes.died([program, mode], f"absl-{mode}")
     said = crash(corescan, core)
     assert said["message"] == logged(text) and said["message_source"] == "absl log"
     assert "Abseil" in said["summary"]
@@ -173,7 +80,7 @@ def test_absl_log(recipes, corescan, mode, flags, monkeypatch):
         *flags,
         name=name,
     )
-    core, text = died(recipes, [program, mode], f"absl-{mode}")
+    core, text = recipes.died([program, mode], f"absl-{mode}")
     said = crash(corescan, core)
     assert said["message"] == logged(text) and said["message_source"] == "absl log"
     assert "Abseil" in said["summary"]
@@ -194,7 +101,7 @@ def test_python(recipes, corescan, mode, version, python):
     minor = int(version.split(".")[1])
     if mode == "none_freed" and minor > 11:
         pytest.skip("None is immortal")
-    core, text = died(recipes, [python, cores.PROGRAMS / "fatal.py", mode], f"{version}-{mode}")
+    core, text = recipes.died([python, cores.PROGRAMS / "fatal.py", mode], f"{version}-{mode}")
     said = crash(corescan, core)
     assert "abort() by Py_FatalError" in said["summary"]
     if mode == "own_message" and minor < 10:
