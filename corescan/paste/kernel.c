@@ -12,7 +12,14 @@
 
 #include <string.h>
 
-enum phase { NONE, TASK, TRACE }; /* a task is said to hang; its call trace has begun */
+/* The dialect's `phase`; its `number` is the process that lines are about, its `line` who
+ * used a GPU. */
+enum phase {
+	NONE,
+	SAID,  /* the line before is a message */
+	TASK,  /* a task is said to hang */
+	TRACE, /* its call trace has begun */
+};
 
 /*
  * It is said of process number group @pid: another than that of the lines before ends
@@ -33,9 +40,17 @@ static void of_process(struct cs_paster *p, const struct cs_line *line,
 	cs_paster_state(p)->number = number ? number : before;
 }
 
+/* Adjacent lines are one message: what the driver says explains who hangs after it. */
 static void say(struct cs_paster *p, const struct cs_line *line)
 {
-	cs_paster_message(p, line, line->text + line->indent);
+	struct cs_paster_state *state = cs_paster_state(p);
+	size_t last;
+
+	if (cs_paster_last_message(p, &last) && state->phase && last + 1 == line->number)
+		cs_paster_continue(p, line, line->text + line->indent);
+	else
+		cs_paster_message(p, line, line->text + line->indent);
+	state->phase = SAID;
 }
 
 /*
@@ -99,12 +114,26 @@ static bool take_oom(struct cs_paster *p, const struct cs_line *line,
 	return true;
 }
 
+/* Of the machine or of a GPU: who used it is who the report is about if no other line
+ * says so. */
 static bool take_message(struct cs_paster *p, const struct cs_line *line,
 			 const struct cs_groups *g)
 {
-	of_process(p, line, g, 1);
+	struct cs_paster_state *state;
+	uint64_t pid;
+
+	if (cs_paster_has(p, &cs_dialect_kernel))
+		cs_paster_fresh(p, line);
 	say(p, line);
+	state = cs_paster_state(p);
+	if (!state->line && cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
+		state->line = pid;
 	return true;
+}
+
+static void end(struct cs_paster *p)
+{
+	cs_paster_pid(p, (int32_t)cs_paster_state(p)->line);
 }
 
 /* "INFO: task python:123 blocked for more than 120 seconds." Its stack follows. */
@@ -123,7 +152,6 @@ static bool take_hung(struct cs_paster *p, const struct cs_line *line,
 	cs_paster_thread(p, &thread, false);
 	state = cs_paster_state(p);
 	state->phase = TASK;
-	state->line = line->number;
 	return true;
 }
 
@@ -244,4 +272,5 @@ const struct cs_dialect cs_dialect_kernel = {
 	.name = "dmesg",
 	.rules = rules,
 	.n_rules = CS_COUNT(rules),
+	.end = end,
 };

@@ -73,9 +73,9 @@ static const char *const soft[] = {
 };
 /* What only means that a line may have a text of `strong`. */
 static const char *const hints[] = {
-	"ancdata",  "barrier",   "gil",    "checksum",   "completion", "double",
-	"free",     "freed",     "malloc", "many",       "omp",        "panicked",
-	"openblas", "threshold", "warn",   "terminated", "retry",
+	"ancdata",  "entire",     "forking",  "fork",      "dump",  "barrier",    "gil",
+	"checksum", "completion", "double",   "free",      "freed", "malloc",     "many",
+	"omp",      "panicked",   "openblas", "threshold", "warn",  "terminated", "retry",
 };
 /* What people write and programs do not, or hardly. */
 static const char *const personal[] = {
@@ -175,6 +175,10 @@ static const char *const strong[] = {
 	"OpenBLAS : Program ",
 	"Transport retry count exceeded",
 	"OMP: Error #",
+	"Waiting for thread pool to idle before forking",
+	"Other threads are currently calling into gRPC",
+	"we are taking the entire process down",
+	"Received a dump signal due to a collective timeout",
 	"Waiting in store based barrier",
 	"is being called while the GIL is either not held",
 	"Producer process has been terminated before",
