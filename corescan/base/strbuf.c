@@ -41,7 +41,8 @@ void cs_strbuf_put(struct cs_strbuf *sb, const char *bytes, size_t len)
 {
 	if (!strbuf_room(sb, len))
 		return;
-	memcpy(sb->data + sb->len, bytes, len);
+	if (len) /* nothing may come without a place */
+		memcpy(sb->data + sb->len, bytes, len);
 	sb->len += len;
 	sb->data[sb->len] = 0;
 }
