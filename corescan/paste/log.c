@@ -117,6 +117,7 @@ static const struct cs_rule rules[] = {
 	{"Aborted", CS_LOG_SHELL, cs_log_shell},
 	{"Killed", CS_LOG_SHELL, cs_log_shell},
 	{"Bus error", CS_LOG_SHELL, cs_log_shell},
+	{"Abort trap", CS_LOG_SHELL, cs_log_shell},
 	{"core dumped", CS_LOG_SHELL, cs_log_shell},
 	{"Illegal instruction", CS_LOG_SHELL, cs_log_shell},
 	{"Floating point exception", CS_LOG_SHELL, cs_log_shell},

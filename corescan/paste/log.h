@@ -45,7 +45,7 @@ enum cs_log_phase {
 #define CS_LOG_EXIT                                                                      \
 	"(?i)\\b(?:exit(?:ed|s|ing)?[ _]?(?:with )?(?:return "                           \
 	")?(?:code|status)|exitcode|return[ _]?code|"                                    \
-	"non-zero exit status)(?: of)?[\"']?[ :=(]+(-?\\d+)\\b"
+	"non-zero exit status|exited(?= \\())(?: of)?[\"']?[ :=(]+(-?\\d+)\\b"
 #define CS_LOG_SIGNAL                                                                    \
 	"(?:[Kk]illed by signal:?|exited on signal|[Tt]erminated (?:by|with) "           \
 	"signal|[Gg]ot (?:a )?signal:?|"                                                 \
@@ -60,7 +60,8 @@ enum cs_log_phase {
 	".{0,80})?"                                                                      \
 	"(Segmentation fault|Bus error|Aborted|Killed|Illegal instruction|Floating "     \
 	"point exception|"                                                               \
-	"Terminated|Trace/breakpoint trap|Bad system call)(?: *\\(core dumped\\))?"      \
+	"Terminated|Trace/breakpoint trap|Bad system call|Abort trap)(?:: \\d+)?(?: "    \
+	"*\\(core dumped\\))?"                                                           \
 	"(?:$| {2,}\\S|\\.?$| +[^a-z ]| +python| +bash| +\\./)"
 
 bool cs_log_exit(struct cs_paster *p, const struct cs_line *line,

@@ -91,7 +91,12 @@ bool cs_log_signal(struct cs_paster *p, const struct cs_line *line,
 bool cs_log_shell(struct cs_paster *p, const struct cs_line *line,
 		  const struct cs_groups *g)
 {
-	cs_paster_signal(p, cs_group_text(p, g, 1));
+	const char *what = cs_group_text(p, g, 1);
+
+	if (what && !strcmp(what, "illegal hardware instruction")) /* zsh */
+		what = "SIGILL";
+	cs_paster_signal(p, what && !strcmp(what, "Abort trap") ? "SIGABRT"
+								: what); /* macOS */
 	cs_log_say_line(p, line);
 	return true;
 }

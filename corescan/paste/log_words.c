@@ -36,6 +36,7 @@ static const char *const soft[] = {
 	"deadline_exceeded",
 	"deadlocks",
 	"err",
+	"evicted",
 	"exceeds",
 	"resource_exhausted",
 	"failed_precondition",

@@ -91,6 +91,12 @@ static void test_shells(void **state)
 		SAME("crash SIGSEGV", "Segmentation fault (core dumped)"),
 		SAME("crash SIGABRT", "Aborted (core dumped)"),
 		SAME("crash SIGKILL", "Killed"),
+		SAME("crash SIGKILL", "Killed: 9"),
+		SAME("crash SIGABRT", "Abort trap: 6"),
+		SAME("crash SIGILL", "zsh: illegal hardware instruction  python x.py"),
+		SAME("crash SIGKILL 137", "worker-1 exited with code 137"),
+		SAME("crash SIGSEGV 139",
+		     "abc123  image  \"python\"  2 days ago  Exited (139) 2 minutes ago"),
 		SAME("crash SIGBUS", "Bus error (core dumped)"),
 		SAME("crash SIGKILL",
 		     "./run.sh: line 3:   123 Killed                  python train.py"),
@@ -201,6 +207,21 @@ static void test_messages(void **state)
 		 "call.\n"
 		 "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.;"},
 		SAME("crash", "terminate called without an active exception"),
+		{"terminate called after throwing an instance of "
+		 "'c10::DistBackendError'\n"
+		 "  what():  NCCL error in: ../a.cpp:1970, remote process exited, NCCL "
+		 "version 2.18.5\n"
+		 "ncclRemoteError: A call failed possibly due to a network error.\nLast "
+		 "error:\n"
+		 "NET/IB : Got completion from peer 10.0.0.1<1> with error 12\n",
+		 "crash|terminate called after throwing an instance of "
+		 "'c10::DistBackendError'\n"
+		 "what():  NCCL error in: ../a.cpp:1970, remote process exited, NCCL "
+		 "version 2.18.5\n"
+		 "ncclRemoteError: A call failed possibly due to a network error.\nLast "
+		 "error:\n"
+		 "NET/IB : Got completion from peer 10.0.0.1<1> with error "
+		 "12|nccl=2.18.5;"},
 		SAME("crash", "*** Error in `python': double free or corruption (!prev): "
 			      "0x000000000123 ***"),
 		SAME("crash", "free(): invalid pointer"),
@@ -351,6 +372,11 @@ static void test_kernel(void **state)
 		 "off the bus.\n",
 		 "crash pid 123|NVRM: Xid (PCI:0000:07:00): 79, pid=123, name=python, "
 		 "GPU has fallen off the bus.;"},
+		{"python[5]: unhandled level 2 translation fault (11) at 0x0, esr "
+		 "0x92000046, in libx.so[7f+1]\n",
+		 "crash SIGSEGV pid 5|T* 5 python ?(libx.so)|python[5]: unhandled level "
+		 "2 translation fault "
+		 "(11) at 0x0, esr 0x92000046, in libx.so[7f+1];"},
 		{"Out of memory: Killed process 5 (python) total-vm:1kB\n",
 		 "oom SIGKILL pid 5|Out of memory: Killed process 5 (python) "
 		 "total-vm:1kB;"},
