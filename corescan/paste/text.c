@@ -195,9 +195,35 @@ static bool are_arguments(struct cs_span s)
 	return !s.len || cs_span_is(s, "...") || (cs_span_find(s, "=") < s.len && s.at[0] != '/');
 }
 
+/* True if the bracket at @open is that of the arguments, and nothing but a place follows. */
+static bool split_at(struct cs_span s, size_t open, size_t end, struct cs_call *ret)
+{
+	*ret = (struct cs_call){.function = cs_span_trim((struct cs_span){s.at, open})};
+	if (end > s.len) /* the rest is missing */
+		return are_arguments(cs_span_from(s, open + 1));
+	ret->arguments = (struct cs_span){s.at + open + 1, end - open - 2};
+	return are_arguments(ret->arguments) && split_tail(cs_span_from(s, end), ret);
+}
+
+/* Of a name that lacks a bracket, for it was cut or wrapped: the first that arguments would fit. */
+static bool split_damaged(struct cs_span s, struct cs_call *ret)
+{
+	size_t at = 0;
+
+	for (int i = 0; i < 32 && at < s.len; i++) {
+		at += cs_span_find(cs_span_from(s, at), " (") + 1;
+		if (at > 1 && at < s.len) {
+			size_t end = cs_span_close(s, at);
+
+			if (end <= s.len && split_at(s, at, end, ret))
+				return true;
+		}
+	}
+	return false;
+}
+
 bool cs_call_split(struct cs_span s, struct cs_call *ret)
 {
-	*ret = (struct cs_call){0};
 	for (size_t at = 0; at < s.len;) {
 		size_t end;
 
@@ -206,19 +232,13 @@ bool cs_call_split(struct cs_span s, struct cs_call *ret)
 			continue;
 		}
 		end = cs_span_close(s, at);
-		if (s.at[at] == '(' && at > 1 && s.at[at - 1] == ' ') {
-			ret->function = cs_span_trim((struct cs_span){s.at, at});
-			if (end > s.len) /* the rest is missing */
-				return are_arguments(cs_span_from(s, at + 1));
-			ret->arguments = (struct cs_span){s.at + at + 1, end - at - 2};
-			if (are_arguments(ret->arguments) && split_tail(cs_span_from(s, end), ret))
-				return true;
-		}
+		if (s.at[at] == '(' && at > 1 && s.at[at - 1] == ' ' && split_at(s, at, end, ret))
+			return true;
 		if (end > s.len)
-			return false;
+			break;
 		at = end;
 	}
-	return false;
+	return split_damaged(s, ret);
 }
 
 /* The bytes of the C string at @at, which is past its opening quote. */
