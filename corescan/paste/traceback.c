@@ -67,7 +67,8 @@ static void set_word(struct cs_paster_state *s, const char *word, size_t len)
 {
 	cs_strbuf_deinit(&s->text);
 	cs_strbuf_init(&s->text, MAX_WORD - 1);
-	cs_strbuf_put(&s->text, word, len < MAX_WORD ? len : MAX_WORD - 1);
+	if (len)
+		cs_strbuf_put(&s->text, word, len < MAX_WORD ? len : MAX_WORD - 1);
 }
 
 static uint64_t level_of(const struct cs_line *line)

@@ -317,7 +317,8 @@ static void test_faulthandler_c_stack(void **state)
 	/* as 3.14 prints it: no symbol at all */
 	check("Fatal Python error: Aborted\n\n" DUMP
 	      "\nCurrent thread's C stack trace (most recent call first):\n"
-	      "  Binary file \"/opt/python3.14\" [0x53d28e]\n  Binary file \"/lib/libc.so.6\", at abort+0x24 [0x7f]\n",
+	      "  Binary file \"/opt/python3.14\" [0x53d28e]\n"
+	      "  Binary file \"/lib/libc.so.6\", at abort+0x24 [0x7f]\n",
 	      "faulthandler crash SIGABRT|0 -: wait@w.py:5|*0 py (x): ?!python3.14 abort!libc.so.6 f@t.py:3 "
 	      "<module>@t.py:9\nFatal Python error: Aborted",
 	      NULL);
@@ -330,7 +331,8 @@ static void test_faulthandler_c_stack(void **state)
 
 /* ---- tracebacks ---- */
 
-#define TB(function) "Traceback (most recent call last):\n  File \"t.py\", line 9, in <module>\n    main()\n" \
+#define TB(function)                                                                                     \
+	"Traceback (most recent call last):\n  File \"t.py\", line 9, in <module>\n    main()\n"          \
 	"    ~~~~^^\n  File \"t.py\", line 3, in " function "\n    x = 1\n"
 #define TB_SEEN(function) function "@t.py:3 <module>@t.py:9"
 
