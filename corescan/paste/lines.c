@@ -323,6 +323,19 @@ static void name_process(struct cs_line_owners *owners, struct cs_line *line)
 	line->label = owners->other;
 }
 
+/* With another prefix it is another logger's; PyTorch's own tracebacks bear the rank on
+ * each line. */
+static bool ends_record(const struct cs_line *line)
+{
+	static const char *const launchers[] = {
+		"Traceback (", "srun: ", "slurmstepd: ", "mpirun ", "mpiexec "};
+
+	for (size_t i = 0; i < CS_COUNT(launchers); i++)
+		if (!strncmp(line->text, launchers[i], strlen(launchers[i])))
+			return true;
+	return line->level || line->fence;
+}
+
 void cs_line_inherit(struct cs_line_owners *owners, struct cs_line *line)
 {
 	if (line->label) {
@@ -332,9 +345,7 @@ void cs_line_inherit(struct cs_line_owners *owners, struct cs_line *line)
 	}
 	if (cs_line_separates(line))
 		*owners = (struct cs_line_owners){0};
-	/* With another prefix it is another logger's; PyTorch's own tracebacks bear the
-	 * rank on each line. */
-	if (line->level || line->fence || !strncmp(line->text, "Traceback (", 11))
+	if (ends_record(line))
 		owners->carried[0] = '\0';
 	if (owners->carried[0])
 		line->label = owners->carried;

@@ -27,6 +27,7 @@ struct reader {
 	const char *lead; /* where words begin that a message may need; NULL: none did */
 	struct cs_prefix *ret;
 	bool timed, levelled; /* a time was read, a level */
+	bool first_only;      /* the label is on first lines only */
 	bool node; /* the label is a node's, on which there are several ranks */
 };
 
@@ -360,7 +361,7 @@ static const char *skip_parallel(struct reader *r, const char *p)
 		p = skip_digits(p + 3);
 	if (p > start) {
 		set_label(r, "", start, (size_t)(p - start));
-		r->ret->carries = true;
+		r->first_only = true;
 	}
 	return p;
 }
@@ -697,6 +698,10 @@ void cs_prefix_read(const char *text, struct cs_prefix *ret)
 			break;
 		}
 	}
+	/* Of what it says in one line nothing goes on. */
+	if (r.first_only &&
+	    (strstr(r.p, "Traceback") || strstr(r.p, "rror") || strstr(r.p, "xception")))
+		ret->carries = true;
 	ret->len = (size_t)(r.p - text);
 	ret->lead = r.lead ? (size_t)(r.p - r.lead) : 0;
 }

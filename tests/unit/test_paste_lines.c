@@ -311,6 +311,13 @@ static void test_inherit(void **state)
 		{"[node1:18] *** Process received signal ***", NULL},
 		{"[rank0]:[W321 02:07:08.408271257 a.cpp:607] Warning: x", "rank0"},
 		{"text", NULL}, /* only errors go on */
+		{"[2025-01-01 12:00:00 TP0] hit an exception: Traceback (most recent "
+		 "call last):",
+		 "TP0"},
+		{"  File \"a.py\", line 3, in f", "TP0"},
+		{"srun: error: node1: task 0: Killed", NULL},
+		{"[2025-01-01 12:00:00 TP1] Decode batch.", "TP1"},
+		{"text", NULL},
 	};
 	struct cs_line_owners owners = {0};
 	struct cs_strbuf scratch;
