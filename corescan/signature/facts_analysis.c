@@ -111,6 +111,34 @@ static void add_threads(struct cs_facts_maker *m, const struct cs_analysis *a)
 	}
 }
 
+/*
+ * The interpreter was about to print an exception that nobody caught, and what it called for that, a hook,
+ * ended the process (CPython: Python/pythonrun.c, _PyErr_PrintEx, which first stores it as sys.last_exc).
+ */
+static bool ended_by_hook(const struct cs_analysis *a)
+{
+	const struct cs_stack_group *g = a->n_threads ? a->threads[0].group : NULL;
+
+	if (a->crash.fault != CS_FAULT_ABORT || !g || !a->threads[0].crashed)
+		return false;
+	for (size_t i = 0; i < g->n_frames; i++) {
+		const char *function = g->frames[i].nearest ? NULL : g->frames[i].function;
+
+		if (function && g->frames[i].kind != CS_FRAME_PYTHON) {
+			function += strspn(function, "_");
+			if (!strcmp(function, "PyErr_PrintEx") || !strcmp(function, "PyErr_Print"))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_printed_last(const struct cs_exception *e)
+{
+	return !e->tid && e->state && !strcmp(e->state, "stored") && e->language &&
+	       !strcmp(e->language, "python");
+}
+
 static struct cs_fact_message weight_of(const struct cs_analysis *a, const struct cs_exception *e,
 					bool hang)
 {
@@ -118,7 +146,8 @@ static struct cs_fact_message weight_of(const struct cs_analysis *a, const struc
 
 	return (struct cs_fact_message){
 		.tid = e->tid,
-		.final = e->fatal || (!hang && e->tid && e->tid == a->crash.tid && !kept),
+		.final = e->fatal || (!hang && e->tid && e->tid == a->crash.tid && !kept) ||
+			 (is_printed_last(e) && ended_by_hook(a)),
 		.handled = e->state && !strcmp(e->state, "caught"),
 	};
 }

@@ -23,6 +23,7 @@ SCENARIO = {
             r"yet initialized",
         },
         "signature": "cuda-system-not-ready-802",
+        "confidence": "certain",
     },
 }
 

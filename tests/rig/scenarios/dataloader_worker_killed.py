@@ -35,6 +35,7 @@ SCENARIO = {
             "message": r"DataLoader worker \(pid(\(s\))? [\d, ]+\) (exited unexpectedly|is killed)",
         },
         "signature": "dataloader-worker-oom-killed",
+        "confidence": "certain",
     },
 }
 

@@ -34,6 +34,7 @@ SCENARIO = {
             "message": r"^CUDA error: device-side assert triggered\n",
         },
         "signature": "cuda-device-assert",
+        "confidence": "certain",
     },
 }
 

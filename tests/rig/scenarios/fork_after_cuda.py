@@ -28,6 +28,7 @@ SCENARIO = {
             "message": r"^Cannot re-initialize CUDA in forked subprocess\.",
         },
         "signature": "cuda-used-after-fork",
+        "confidence": "certain",
     },
 }
 

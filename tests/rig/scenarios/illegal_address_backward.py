@@ -39,6 +39,7 @@ SCENARIO = {
             "message": r"^CUDA error: an illegal memory access was encountered\n",
         },
         "signature": "cuda-illegal-address",
+        "confidence": "certain",
     },
 }
 

@@ -29,6 +29,7 @@ SCENARIO = {
             "message": r"^CUDA error: unspecified launch failure\n",
         },
         "signature": "cuda-unspecified-launch-failure",
+        "confidence": "certain",
     },
 }
 

@@ -33,6 +33,7 @@ SCENARIO = {
             "message": r"CUDA out of memory\. Tried to allocate 96\.00 MiB",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

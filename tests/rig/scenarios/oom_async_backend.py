@@ -38,6 +38,7 @@ SCENARIO = {
             },
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

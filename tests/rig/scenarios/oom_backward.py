@@ -41,6 +41,7 @@ SCENARIO = {
             "message": r"CUDA out of memory\. Tried to allocate 10\.00 GiB",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

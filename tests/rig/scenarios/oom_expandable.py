@@ -32,6 +32,7 @@ SCENARIO = {
             "message": r"CUDA out of memory\. Tried to allocate 5\.00 GiB",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

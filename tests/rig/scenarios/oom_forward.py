@@ -29,6 +29,7 @@ SCENARIO = {
             "message": r"CUDA out of memory\. Tried to allocate 12\.00 GiB",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

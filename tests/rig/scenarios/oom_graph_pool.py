@@ -35,6 +35,7 @@ SCENARIO = {
             "message": r"CUDA out of memory\. Tried to allocate 14\.00 GiB",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

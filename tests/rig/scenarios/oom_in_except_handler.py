@@ -30,6 +30,7 @@ SCENARIO = {
             "message": r"CUDA out of memory\. Tried to allocate 16\.00 GiB",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

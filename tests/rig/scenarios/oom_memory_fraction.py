@@ -37,6 +37,7 @@ SCENARIO = {
             "message": r"CUDA out of memory\. Tried to allocate 6\.00 GiB",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

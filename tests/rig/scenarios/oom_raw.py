@@ -28,6 +28,7 @@ SCENARIO = {
             "message": r"^CUDA error: out of memory\n",
         },
         "signature": "cuda-oom-uncaught-abort",
+        "confidence": "certain",
     },
 }
 

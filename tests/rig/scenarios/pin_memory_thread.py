@@ -19,6 +19,7 @@ SCENARIO = {
     "seconds": 12,
     "expect": {
         "signature": "pinned-host-memory-exhausted",
+        "confidence": "certain",
         "signal": "SIGABRT",
         "crashed": {"role": "main", "stack": ["abort", "last_words"]},
         "threads": [
