@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An exception of Python that nobody caught, and a hook that ends the process for it: that is the cause.
+"""An exception of Python that nobody caught, and a hook that aborts for it: that is the cause.
 
-Beside it what looks the same and is not: an exception that was printed and left behind before the process
-died of something else.
+Beside it what looks the same and is not: an exception that was printed and left behind before
+the process died of something else.
 """
 import json
 import os
@@ -34,7 +34,7 @@ def is_stripped(python):
         subprocess.run(["nm", file], capture_output=True, text=True, check=False).stdout
         for file in files
     ]
-    return not any("_PyErr_PrintEx" in text for text in names)
+    return not any("PyErr_PrintEx" in text for text in names)
 
 
 def first(text, folder, version):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Threads that wait for one another: real programs, and what the report says of each.
 
-The programs know who waits for whom; the report must say the same, name a deadlock only where there is
-one, and be certain of it.
+The programs know who waits for whom; the report must say the same, name a deadlock only where
+there is one, and be certain of it.
 """
 import json
 import os
@@ -17,7 +17,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cores"))
 import cores  # noqa: E402
 
-# Of locks.c: the way, who "a" waits for (its kind and owner), whether they are deadlocked, the finding.
+# Of locks.c: the way, what "a" waits for and whose it is, whether they are deadlocked, the finding.
 WAYS = [
     ("cycle", ("mutex", "b"), True, "native-lock-cycle"),
     ("recursive", ("mutex", "b"), True, "native-lock-cycle"),
