@@ -33,8 +33,8 @@ const char *cs_paster_keep(struct cs_paster *p, const char *text, size_t len)
 static void reach(struct cs_paster *p, const struct cs_line *line)
 {
 	if (!p->first_line)
-		p->first_line = line->number;
-	p->last_line = line->number;
+		p->first_line = line->at;
+	p->last_line = line->at;
 }
 
 /* A text of a report that may have ended since: in this report's arena, once for all of its copies. */
@@ -173,6 +173,7 @@ void cs_paster_message(struct cs_paster *p, const struct cs_line *line, const ch
 	struct cs_message_part part = {
 		.first = line->number,
 		.last = line->number,
+		.at = line->at,
 		.after_stack = p->threads.n != 0,
 	};
 
@@ -445,7 +446,7 @@ void cs_paster_fresh(struct cs_paster *p, const struct cs_line *line)
 	cs_paster_finish(p);
 	if (moved.first) {
 		moved.after_stack = false;
-		p->first_line = moved.first;
+		p->first_line = moved.at;
 		if (!cs_ok(CS_PUSH(&p->messages, moved, CS_MAX_FACT_MESSAGES, "messages")))
 			cs_strbuf_deinit(&moved.text);
 	}

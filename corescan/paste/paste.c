@@ -86,8 +86,8 @@ static struct cs_paster *stream_of(struct input *in, const char *label)
 static void note_taken(struct cs_paster *p, const struct cs_line *line, size_t frames)
 {
 	if (!p->first_line)
-		p->first_line = line->number;
-	p->last_line = line->number;
+		p->first_line = line->at;
+	p->last_line = line->at;
 	if (p->n_frames_ever == frames || !p->n_frames)
 		return;
 	p->last_stack_line = line->number;
@@ -151,11 +151,15 @@ static void look_at_held(struct input *in)
 
 static void flush_held(struct input *in)
 {
+	struct cs_paster *p;
+
 	if (!in->holds)
 		return;
 	in->holds = false;
 	look_at_held(in);
-	dispatch(stream_of(in, in->line.label), &in->line);
+	p = stream_of(in, in->line.label);
+	in->line.number = ++p->n_lines;
+	dispatch(p, &in->line);
 	for (size_t i = 1; in->reading.separated && i < in->streams.n; i++)
 		cs_paster_finish(in->streams.v[i]);
 	in->reading.separated = false;
@@ -188,7 +192,7 @@ static void take_line(struct input *in)
 	in->clean.cut = false;
 	cs_line_clean(&in->clean, cs_strbuf_text(&in->raw), in->raw.len, &next);
 	cs_line_inherit(&in->owners, &next);
-	next.number = ++in->number;
+	next.at = ++in->number;
 	look_at_held(in);
 	if (in->holds && same_label(&in->line, &next) && cs_line_is_continued(&in->line, &next, &blank)) {
 		if (blank)

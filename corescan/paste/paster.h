@@ -20,7 +20,8 @@ struct cs_line {
 	const char *text; /* NUL-terminated valid UTF-8; @len bytes */
 	size_t len;
 	size_t indent;     /* blanks at its beginning; they are in `text` */
-	size_t number;     /* in the input, from 1 */
+	size_t at;         /* line of the input, from 1 */
+	size_t number;     /* among those of its label, from 1: neighbours were printed one after the other */
 	const char *label; /* who printed it: "rank3"; NULL: it does not say */
 	/*
 	 * Bytes right before `text`: a logger's words with its source file ("F0501 ... client.cc:12] "),

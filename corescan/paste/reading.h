@@ -27,7 +27,8 @@ struct cs_reading {
 
 struct cs_message_part {
 	struct cs_strbuf text;
-	size_t first, last; /* lines */
+	size_t first, last; /* numbers of its lines */
+	size_t at;          /* where it begins in the input */
 	bool after_stack;   /* a thread came before it */
 };
 
@@ -42,7 +43,9 @@ struct cs_paster {
 	size_t asked; /* the dialect whose functions run */
 	struct cs_paster_state states[CS_MOST_DIALECTS];
 	struct cs_paste paste; /* all but its lists */
-	size_t first_line, last_line, last_stack_line;
+	size_t n_lines;               /* of the stream until now */
+	size_t first_line, last_line; /* of the report, in the input */
+	size_t last_stack_line;       /* number of the last line that had a frame */
 	uint64_t had; /* dialects that gave stacks, by their place in cs_dialects[] */
 	CS_VEC(struct cs_paste_thread) threads;
 	CS_VEC(struct cs_paste_frame) frames; /* of the last thread, while it is open */

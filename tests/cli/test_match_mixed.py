@@ -11,6 +11,19 @@ FOLDER = pathlib.Path(__file__).parent / "reports"
 FORMS = sorted(FOLDER.glob("*.txt"))
 SEPARATORS = ("-----", "==========", "--- report {n} ---", "==> rank{n}.log <==", "\f", "#####")
 MANY = 10000
+# What prints its lines without a prefix of its own, and the prefixes that launchers and collectors add.
+BARE = ("asan", "eu-stack", "faulthandler", "gdb", "py-spy", "terminate", "traceback", "ucx")
+LABELS = (
+    "[rank{n}]: ",
+    "[default{n}]:",
+    "[1,{n}]<stderr>:",
+    "(Worker pid={n}, ip=10.0.0.1) ",
+    "worker-{n}  | ",
+    "Nov 30 01:02:03 node1 python[{n}]: ",
+    "2024-05-01T12:00:00.123456789Z stderr F [rank{n}]: ",
+    "2024-05-01T12:00:00+0000 node1 python3[{n}]: ",
+    "node1: [rank{n}]: ",
+)
 
 
 def of_text(corescan, tmp_path, text):
@@ -55,6 +68,19 @@ def test_twice(corescan, alone, tmp_path, separator):
     want = [json.dumps(alone[form.stem][0]) for pair in pairs for form in pair]
     assert len(reports) == len(want)
     assert sorted(reports) == sorted(want)
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_ranks(corescan, alone, tmp_path, label):
+    """Line by line through one another, as ranks write to one terminal."""
+    columns = [
+        [label.format(n=n + 1) + line for line in (FOLDER / f"{form}.txt").read_text().splitlines()]
+        for n, form in enumerate(BARE)
+    ]
+    rows = itertools.chain.from_iterable(itertools.zip_longest(*columns))
+    text = "\n".join(row for row in rows if row is not None) + "\n"
+    reports = [json.dumps(substance(r)) for r in of_text(corescan, tmp_path, text)[0]]
+    assert sorted(reports) == sorted(json.dumps(alone[form][0]) for form in BARE)
 
 
 def test_ten_thousand(corescan, alone, tmp_path):
