@@ -69,23 +69,25 @@ static void put_python(struct cs_text *t, const struct cs_analysis *a,
 	}
 }
 
-/* ", waits for a mutex that 123 has, a deadlock": who must act first. */
+/* ", deadlocked: waits for a mutex that 123 has": who must act first. */
 static void put_wait(struct cs_text *t, const struct cs_wait *w)
 {
+	const char *head = w && w->deadlock ? ", deadlocked:" : ",";
+
 	if (!w)
 		return;
 	if (!strcmp(w->kind, "mutex") && w->owner_gone)
-		cs_text_printf(t, ", waits for a mutex of thread %" PRId32 ", which does not exist",
-			       w->owner);
+		cs_text_printf(t, "%s waits for a mutex of thread %" PRId32 ", which does not exist",
+			       head, w->owner);
 	else if (!strcmp(w->kind, "mutex") && w->owner)
-		cs_text_printf(t, ", waits for a mutex that %" PRId32 " has", w->owner);
+		cs_text_printf(t, "%s waits for a mutex that %" PRId32 " has", head, w->owner);
 	else if (!strcmp(w->kind, "mutex"))
-		cs_text_printf(t, ", waits for a mutex");
+		cs_text_printf(t, "%s waits for a mutex", head);
 	else if (!strcmp(w->kind, "thread") && w->owner)
-		cs_text_printf(t, ", waits for the end of %s%" PRId32,
+		cs_text_printf(t, "%s waits for the end of %s%" PRId32, head,
 			       w->owner_gone ? "a thread that does not exist: " : "", w->owner);
-	if (w->deadlock)
-		cs_text_printf(t, ", a deadlock");
+	else if (w->deadlock) /* for the GIL, which is said already */
+		cs_text_printf(t, ", deadlocked");
 }
 
 void cs_text_thread_name(struct cs_text *t, const struct cs_analysis *a,

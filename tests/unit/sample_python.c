@@ -203,6 +203,13 @@ static const struct cs_python_thread python_loop = {
 	.ident = 4,
 	.interpreter = 2,
 	.broken = "the frame at 0x7f0000005000 is not in the core"};
+/* A ring of two, one that waits for it, and a mutex of nobody. */
+static const struct cs_wait waits[] = {
+	{.kind = "mutex", .address = 0x7f0000009000, .owner = 7024, .deadlock = true},
+	{.kind = "thread", .owner = 7018, .deadlock = true},
+	{.kind = "gil", .owner = 7020},
+	{.kind = "mutex", .address = 0x7f0000009040, .owner = 6999, .owner_gone = true},
+};
 static const struct cs_thread threads[] = {
 	{.tid = 7020,
 	 .name = "ThreadPool-0_0",
@@ -216,12 +223,14 @@ static const struct cs_thread threads[] = {
 	 .name_source = "note",
 	 .role = "main",
 	 .group = &groups[3],
-	 .python = &python_main},
+	 .python = &python_main,
+	 .wait = &waits[0]},
 	{.tid = 7021,
 	 .name = "loader-0",
 	 .name_source = "python",
 	 .group = &groups[1],
-	 .python = &python_workers[0]},
+	 .python = &python_workers[0],
+	 .wait = &waits[2]},
 	{.tid = 7022,
 	 .name = "loader-1",
 	 .name_source = "python",
@@ -236,7 +245,8 @@ static const struct cs_thread threads[] = {
 	 .name = "sub",
 	 .name_source = "python",
 	 .group = &groups[4],
-	 .python = &python_loop},
+	 .python = &python_loop,
+	 .wait = &waits[1]},
 	{.tid = 7025, .group = &groups[2]},
 	{.tid = 7026, .group = &groups[2]},
 	{.tid = 1203,
@@ -244,7 +254,8 @@ static const struct cs_thread threads[] = {
 	 .name_source = "python",
 	 .role = "python-thread",
 	 .group = &groups[5],
-	 .python = &python_workers[3]},
+	 .python = &python_workers[3],
+	 .wait = &waits[3]},
 };
 
 /* ---- what the interpreter knows ---- */
