@@ -587,12 +587,21 @@ static bool take_prompt(struct cs_paster *p, const struct cs_line *line, const s
 	return true;
 }
 
-/* The end of a stack, and remarks that say nothing of the process. */
+/* Remarks that say nothing of the process. */
 static bool take_remark(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	(void)p;
 	(void)line;
 	(void)g;
+	return true;
+}
+
+/* "(More stack frames follow...)", "Backtrace stopped: ..." */
+static bool take_end(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	(void)line;
+	(void)g;
+	settle(p);
 	return true;
 }
 
@@ -620,8 +629,8 @@ static const struct cs_rule rules[] = {
 	{"Traceback (most recent call first", "^ *Traceback \\(most recent call first\\):", take_python_head},
 	{"  File \"", "^ *File \"(.*)\", line (\\d+), in (.*)$", take_python},
 	{"Waiting for the GIL", "Waiting for the GIL", take_gil},
-	{"frames follow", "^\\(More stack frames follow", take_remark},
-	{"Backtrace stopped", "^Backtrace stopped:", take_remark},
+	{"frames follow", "^\\(More stack frames follow", take_end},
+	{"Backtrace stopped", "^Backtrace stopped:", take_end},
 	{"[Thread debugging using", "", take_remark},
 	{"Using host libthread_db", "", take_remark},
 };
@@ -644,13 +653,7 @@ static void end(struct cs_paster *p)
 	static const char *const outermost[] = {"main",   "_start", "clone",	    "clone3",
 						"__clone", "__clone3", "__GI___clone", "start_thread"};
 	const struct cs_paste_frame *last = cs_paster_last_frame(p);
-	const struct cs_paste_thread *open = cs_paster_current(p);
-	size_t at;
 
-	if (open && find_thread(p, open->tid, &at) && at + 1 < cs_paster_count_threads(p)) {
-		settle(p);
-		return;
-	}
 	for (size_t i = 0; last && i < CS_COUNT(outermost); i++)
 		if (last->function && !strcmp(last->function, outermost[i])) {
 			settle(p);

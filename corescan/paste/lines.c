@@ -226,16 +226,18 @@ static json_t *unwrap(const char *bytes, size_t len)
  */
 static void unmark(struct cs_strbuf *scratch, size_t from, struct cs_line *ret)
 {
-	const char *text = cs_strbuf_text(scratch) + from;
+	const char *begin = cs_strbuf_text(scratch) + from, *text = skip_quotes(begin);
+	const char *quoted = text;
 	size_t len;
 
-	text = skip_tags(skip_quotes(text));
+	text = skip_tags(text);
 	text = skip_progress(text);
 	len = cut_end(text, strlen(text));
 	ret->fence = len != 0;
 	text = skip_fence(text, &len);
 	ret->fence &= !len;
 	cs_strbuf_truncate(scratch, (size_t)(text - cs_strbuf_text(scratch)) + len);
+	ret->quote = text == quoted ? (size_t)(text - begin) : 0;
 	ret->text = text;
 	ret->len = len;
 }
@@ -269,6 +271,7 @@ void cs_line_clean(struct cs_strbuf *scratch, const char *bytes, size_t len,
 	}
 	ret->text += prefix.len;
 	ret->len -= prefix.len;
+	ret->quote = prefix.len ? 0 : ret->quote;
 	ret->lead = prefix.lead;
 	ret->level = prefix.level;
 	ret->carries = prefix.carries;
@@ -300,7 +303,7 @@ static size_t process_length(const struct cs_line *line)
 	if (!end || colon <= p + 2 || colon == end ||
 	    strspn(colon, "0123456789") != (size_t)(end - colon) ||
 	    memchr(p, ' ', (size_t)(end - p)) || end[1] != ' ' ||
-	    end - p > CS_MAX_PASTE_LABEL)
+	    (size_t)(end - p) > CS_MAX_PASTE_LABEL)
 		return 0;
 	for (size_t i = 0; i < CS_COUNT(forms); i++)
 		if (!strncmp(end + 2, forms[i], strlen(forms[i])))

@@ -23,6 +23,7 @@ struct cs_line {
 	size_t at;         /* line of the input, from 1 */
 	size_t number;     /* among those of its label, from 1: neighbours were printed one after the other */
 	const char *label; /* who printed it: "rank3"; NULL: it does not say */
+	size_t quote;      /* bytes right before `text` that look like a mark of quotation: "> " */
 	/*
 	 * Bytes right before `text`: a logger's words with its source file ("F0501 ... client.cc:12] "),
 	 * which were taken off; text - lead is the line with them. 0: there are none.
@@ -167,8 +168,8 @@ bool cs_line_separates(const struct cs_line *line);
 
 /**
  * True if @next is the rest of @line, which a debugger, a terminal, a tracker or a mailer has wrapped.
- * @ret_blank: a blank stood where it was broken.
+ * @ret_blank: a blank stood where it was broken. @next gets back what was no mark of quotation.
  */
-bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next, bool *ret_blank);
+bool cs_line_is_continued(const struct cs_line *line, struct cs_line *next, bool *ret_blank);
 
 #endif

@@ -91,20 +91,32 @@ static bool is_place(struct cs_span s)
 	       (cs_span_find(path, ":") < path.len || cs_span_find(path, "/") < path.len);
 }
 
-bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next, bool *ret_blank)
+/* "> const&" at the beginning of a line: C++, unless what it belongs to is quoted as well. */
+static void unquote(const struct cs_line *line, struct cs_line *next)
+{
+	if (line->quote || !next->quote || next->lead)
+		return;
+	next->text -= next->quote;
+	next->len += next->quote;
+	next->quote = 0;
+	next->indent = 0;
+}
+
+/* @open: a bracket of @line's is not closed. */
+static bool belongs(const struct cs_line *line, bool open, const struct cs_line *next, bool *ret_blank)
 {
 	struct cs_span s = cs_span_from((struct cs_span){line->text, line->len}, line->indent);
 	struct cs_span more = cs_span_from((struct cs_span){next->text, next->len}, next->indent);
 	struct cs_call call;
 
-	if (!more.len || !is_frame(s) || s.len > LONGEST || begins_something(more, next->indent))
+	if (!more.len || begins_something(more, next->indent))
 		return false;
 	*ret_blank = true;
-	if (cs_span_begins(more, "() ") || cs_span_is(more, "()"))
-		return cs_span_find(s, " ()") == s.len;
+	if (more.at[0] == '(' && s.at[0] == '#')
+		return open || !cs_call_split(s, &call);
 	if (is_place(more))
 		return !has_place(s);
-	if (cs_span_is_open(s) || ends_amid(s)) {
+	if (open || ends_amid(s)) {
 		*ret_blank = next->indent || !is_full(line);
 		if (cs_span_ends(s, "::") || cs_span_begins(more, "::") || cs_span_begins(more, ","))
 			*ret_blank = false;
@@ -114,4 +126,21 @@ bool cs_line_is_continued(const struct cs_line *line, const struct cs_line *next
 	*ret_blank = false;
 	return is_full(line) && !next->indent &&
 	       (cs_span_find(more, " ") == more.len || (s.at[0] == '#' && !cs_call_split(s, &call)));
+}
+
+bool cs_line_is_continued(const struct cs_line *line, struct cs_line *next, bool *ret_blank)
+{
+	struct cs_span s = cs_span_from((struct cs_span){line->text, line->len}, line->indent);
+	struct cs_line whole = *next;
+	bool open;
+
+	if (!is_frame(s) || s.len > LONGEST)
+		return false;
+	open = cs_span_is_open(s);
+	if (open)
+		unquote(line, &whole);
+	if (!belongs(line, open, &whole, ret_blank))
+		return false;
+	*next = whole;
+	return true;
 }
