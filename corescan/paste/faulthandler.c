@@ -79,13 +79,16 @@ static bool take_timeout(struct cs_paster *p, const struct cs_line *line, const 
 
 /*
  * The interpreter's list of threads begins with the newest. What follows the main thread, whose outermost
- * frame is a module's, is another dump.
+ * frame is a module's, is another dump; and so is what follows the C stack and the list of modules.
  */
-static bool ends_with_main(struct cs_paster *p)
+static bool is_complete(struct cs_paster *p)
 {
 	const struct cs_paste_frame *outermost = cs_paster_last_frame(p);
+	int phase = cs_paster_state(p)->phase;
 
-	return cs_paster_state(p)->phase == THREAD && outermost && outermost->function &&
+	if (phase == C_STACK || phase == MODULES)
+		return true;
+	return phase == THREAD && outermost && outermost->function &&
 	       !strcmp(outermost->function, "<module>");
 }
 
@@ -95,7 +98,7 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 	struct cs_paster_state *state = cs_paster_state(p);
 	bool another = cs_paste_has_dump(p) && !cs_paster_has(p, &cs_dialect_faulthandler);
 
-	if (state->phase == OUTSIDE ? another : ends_with_main(p))
+	if (state->phase == OUTSIDE ? another : is_complete(p))
 		cs_paster_fresh(p, line);
 	thread.name = cs_group_text(p, g, 2);
 	/* The error may be cut off, and a shell tells of it below. */

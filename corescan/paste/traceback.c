@@ -15,8 +15,8 @@
  * - Tracebacks that are chained ("During handling of ...", "The above exception was ...", "Original
  *   Traceback" of a worker, "-- Process 0 terminated with ...", the members of an exception group) are one
  *   report. The crashed thread's frames are those of the last; of a group, the group's own.
- * - What the interpreter prints besides ("Exception ignored in", "Exception in thread") belongs to the report
- *   whose process printed it. The first is never where a process died.
+ * - What the interpreter prints besides ("Exception ignored in") belongs to the report whose process printed
+ *   it, and is not where the process died.
  * - A traceback that follows a complete one, not chained, is another report: of another rank, another
  *   attempt, or a parent that saw its child die. So is one after a tool's dump of a process.
  * - A traceback after lines of a log is their report's, if that has no stacks but what a C++ exception lists;
@@ -378,12 +378,10 @@ static bool take_ignored(struct cs_paster *p, const struct cs_line *line, const 
 
 static bool take_thread(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	struct cs_paster_state *s = cs_paster_state(p);
 	struct cs_span name = cs_span_of_group(g, 1);
 	char word[MAX_WORD];
 
-	/* One thread after another: as far as one can tell, of different processes. */
-	if (cs_paste_has_dump(p) || (cs_paster_has(p, &cs_dialect_traceback) && s->number & THREAD))
+	if (cs_paste_has_dump(p) || cs_paster_has(p, &cs_dialect_traceback))
 		cs_paster_fresh(p, line);
 	snprintf(word, sizeof(word), "%.*s", (int)(name.len < MAX_WORD ? name.len : MAX_WORD - 1), name.at);
 	announce(p, THREAD, word, strlen(word));
@@ -436,11 +434,10 @@ static bool take_group_rule(struct cs_paster *p, const struct cs_line *line, con
 {
 	struct cs_paster_state *s = cs_paster_state(p);
 
-	(void)line;
-	(void)g;
 	if (!(s->number & GROUP))
 		return false;
-	s->phase = CHAIN;
+	/* A member follows, or the group is complete. */
+	s->phase = cs_group_is(g, 1) ? CHAIN : DONE;
 	s->line = line->number;
 	return true;
 }
@@ -642,7 +639,7 @@ static const struct cs_rule rules[] = {
 	{"\"\"\"", "^ *\"\"\"$", take_quote},
 	{"RemoteTraceback:", "^(?:[a-z_]+\\.)*_?RemoteTraceback:$", take_quote},
 	{"|", "^ *\\| ?(.*)$", take_group_line},
-	{"+-", "^ *\\+-[-+]*(?: \\d+ -+)?$", take_group_rule},
+	{"+-", "^ *\\+-[-+]*(?: (\\d+) -+)?$", take_group_rule},
 	{BAR, "^ *" BAR " ([/~<A-Za-z](?:(?!" ARROW ").)*?):(\\d+) in (\\S.*?) *(?:" BAR ")?$",
 	 take_box_frame},
 	{BAR, "^ *" BAR " in (\\S+):(\\d+) *(?:" BAR ")?$", take_box_module},

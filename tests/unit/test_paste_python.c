@@ -322,6 +322,13 @@ static void test_faulthandler_c_stack(void **state)
 	      "faulthandler crash SIGABRT|0 -: wait@w.py:5|*0 py (x): ?!python3.14 abort!libc.so.6 f@t.py:3 "
 	      "<module>@t.py:9\nFatal Python error: Aborted",
 	      NULL);
+	/* what follows is another dump */
+	check("Fatal Python error: Aborted\n\n" DUMP
+	      "\nCurrent thread's C stack trace (most recent call first):\n"
+	      "  Binary file \"/opt/python3.14\" [0x53d28e]\n\n" DUMP,
+	      "faulthandler crash SIGABRT|0 -: wait@w.py:5|*0 py (x): ?!python3.14 f@t.py:3 "
+	      "<module>@t.py:9\nFatal Python error: Aborted",
+	      "faulthandler hang|0 -: wait@w.py:5|0 py (x): f@t.py:3 <module>@t.py:9", NULL);
 	/* without the GIL only one thread is shown */
 	check("Fatal Python error: Segmentation fault\n\n"
 	      "<Cannot show all threads while the GIL is disabled>\n"
@@ -403,12 +410,11 @@ static void test_traceback_chains(void **state)
 	check(TB("f") "ValueError: what\n" TB("g") "KeyError: 'k'\n",
 	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what",
 	      "traceback crash|*0 -: " TB_SEEN("g") "\nKeyError: 'k'", NULL);
-	check("Process SpawnProcess-1:\n" TB("f") "ValueError: what\n" "Exception in thread Thread-3 (g):\n"
-	      TB("g") "KeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\n"
-	      TB("h") "TypeError: t\n",
-	      "traceback crash|0 -: " TB_SEEN("f") "|*0 Thread-3 (g): " TB_SEEN("g") "|0 -: " TB_SEEN("h")
-	      "\nValueError: what\nKeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\n"
-	      "TypeError: t",
+	check("Process SpawnProcess-1:\n" TB("f") "ValueError: what\n"
+	      "Exception in thread Thread-3 (g):\n" TB("g") "KeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\n" TB("h") "TypeError: t\n",
+	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what",
+	      "traceback crash|*0 Thread-3 (g): " TB_SEEN("g") "|0 -: " TB_SEEN("h")
+	      "\nKeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\nTypeError: t",
 	      NULL);
 }
 
@@ -425,12 +431,12 @@ static void test_traceback_groups(void **state)
 	      "    | E: two\n"
 	      "    +---------------- 3 ----------------\n    | ExceptionGroup: in (1 sub-exception)\n"
 	      "    +-+---------------- 1 ----------------\n      | TypeError: t\n"
-	      "      +------------------------------------\n",
+	      "      +------------------------------------\n" TB("f") "ValueError: what\n",
 	      "traceback crash|*0 -: <module>@t.py:30|0 -: a@t.py:6\n"
 	      "ExceptionGroup: many (3 sub-exceptions)\n"
 	      "ValueError: first line\n  second: line\n\nlast\nE: two\nExceptionGroup: in (1 sub-exception)\n"
 	      "TypeError: t",
-	      NULL);
+	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what", NULL);
 }
 
 static void test_traceback_boxes(void **state)
