@@ -3,7 +3,7 @@
  * Arguments that code hands over as constants. At a call that never returns the registers of its
  * arguments are lost, but the instructions in front of it still say what was put into them. Knows
  * x86_64's few ways to put an address into a register (Intel SDM, volume 2: LEA, MOV; System V ABI:
- * the order of arguments).
+ * the order of arguments), and aarch64's.
  */
 #include "crash/panic_internal.h"
 
@@ -208,15 +208,86 @@ static bool at_call(const struct cs_panic *p, const struct cs_panic_frame *f, un
 	return from_start(p, f, call, reg, ret) || from_constant(p, code, n - length, call, reg, ret);
 }
 
+#define ARM64_BACK 16 /* instructions in front of a call that are looked at */
+
+/** A register followed back from a call on aarch64. */
+struct trail {
+	unsigned reg;
+	bool added; /* what was in it had @sum added to it later */
+	uint64_t sum;
+};
+
+/**
+ * ADD (immediate), ADRP, MOV (register), LDP, STP and STR as in the Arm ARM, C6.2. 0: @t goes on in front of
+ * @insn, 1: @ret is what was in the register, -1: that cannot be known.
+ */
+static int step_back(uint32_t insn, uint64_t pc, struct trail *t, uint64_t *ret)
+{
+	unsigned rd = insn & 31, rn = insn >> 5 & 31;
+	uint64_t page;
+
+	if ((insn & 0x1c000000) == 0x14000000) /* branches, calls, returns, system */
+		return -1;
+	if ((insn & 0x3b400000) == 0x28000000 || (insn & 0x3b400000) == 0x29000000 ||
+	    (insn & 0x3f400000) == 0x39000000) /* a store writes no register */
+		return 0;
+	if ((insn & 0x3a000000) == 0x28000000 && (insn >> 10 & 31) == t->reg) /* ldp */
+		return -1;
+	if (rd != t->reg)
+		return 0;
+	if ((insn & 0xffc00000) == 0x91000000 && rn != 31) { /* add, not to the stack's pointer */
+		t->reg = rn;
+		t->added = true;
+		t->sum += insn >> 10 & 0xfff;
+		return 0;
+	}
+	if ((insn & 0x9f000000) == 0x90000000) { /* adrp */
+		page = (uint64_t)(insn >> 29 & 3) | (uint64_t)(insn >> 5 & 0x7ffff) << 2;
+		page = (page ^ 0x100000) - 0x100000; /* 21 bits with a sign */
+		*ret = (pc & ~0xfffULL) + (page << 12) + t->sum;
+		return 1;
+	}
+	if ((insn & 0xffe0ffe0) == 0xaa0003e0) { /* mov */
+		t->reg = insn >> 16 & 31;
+		return 0;
+	}
+	return -1;
+}
+
+/** What the call that ends at @f's pc got in argument @arg, on aarch64. */
+static bool at_call_arm64(const struct cs_panic *p, const struct cs_panic_frame *f, unsigned arg,
+			  struct value *ret)
+{
+	struct trail t = {.reg = arg};
+	uint64_t pc = f->pc - 4, start = start_of(f);
+	uint32_t insn;
+
+	if (f->pc < 4096 || !cs_mem_u32(p->in->scene->mem, pc, &insn) || insn >> 26 != 0x25) /* bl */
+		return false;
+	for (unsigned i = 0; i < ARM64_BACK && pc != start; i++) {
+		int told;
+
+		pc -= 4;
+		if (!cs_mem_u32(p->in->scene->mem, pc, &insn))
+			return false;
+		told = step_back(insn, pc, &t, &ret->value);
+		ret->what = CONSTANT;
+		if (told)
+			return told > 0;
+	}
+	*ret = (struct value){ARGUMENT, t.reg};
+	return pc == start && !t.added;
+}
+
 bool cs_panic_argument(const struct cs_panic *p, size_t callee, unsigned arg, uint64_t *ret)
 {
+	bool arm64 = p->in->scene->arch->machine == EM_AARCH64;
 	struct value value = {ARGUMENT, arg};
 
-	if (p->in->scene->arch->machine != EM_X86_64)
-		return false;
 	for (size_t i = callee + 1; i < p->n && i <= callee + MAX_DEPTH; i++) {
 		if (value.value >= CS_COUNT(arguments) ||
-		    !at_call(p, &p->frames[i], arguments[value.value], &value))
+		    !(arm64 ? at_call_arm64(p, &p->frames[i], (unsigned)value.value, &value)
+			    : at_call(p, &p->frames[i], arguments[value.value], &value)))
 			return false;
 		if (value.what == CONSTANT) {
 			*ret = value.value;

@@ -46,7 +46,7 @@ const char *cs_panic_text_of(const struct cs_panic *p, uint64_t at, uint64_t len
 
 /**
  * Value of pointer argument @arg (0: the first) in the call that frame @callee was entered by, as far as code
- * tells: a constant that the caller, or one of its callers, hands over. Only x86_64 is read.
+ * tells: a constant that the caller, or one of its callers, hands over.
  */
 CS_MUST_CHECK bool cs_panic_argument(const struct cs_panic *p, size_t callee, unsigned arg,
 				     uint64_t *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Last words of an abort() whose memory is the input: a byte that says who is on the stack, then the functions'
+ * Last words of an abort() whose memory is the input: a byte that says who is on the stack (and, by its
+ * highest bit, on which machine), then the functions'
  * code, constants, the heap, and the stack. What comes out has to be a text that a report may show.
  */
 #include "arch/arch.h"
@@ -99,15 +100,18 @@ static void find(struct cs_scene *scene, const char *const *functions)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fake_target *f;
-	struct cs_scene scene = {.arch = cs_arch_find(EM_X86_64)};
+	struct cs_scene scene = {0};
 	const char *const *functions;
+	uint16_t machine;
 
 	if (!size)
 		return 0;
-	functions = names[data[0] % CS_COUNT(names)];
+	machine = data[0] & 0x80 ? EM_AARCH64 : EM_X86_64;
+	functions = names[(data[0] & 0x7f) % CS_COUNT(names)];
+	scene.arch = cs_arch_find(machine);
 	data++;
 	size--;
-	f = fake_create(EM_X86_64);
+	f = fake_create(machine);
 	map(f, CODE, CS_PROT_READ | CS_PROT_EXEC, &data, &size);
 	map(f, CONSTANTS, CS_PROT_READ, &data, &size);
 	map(f, HEAP, CS_PROT_READ | CS_PROT_WRITE, &data, &size);

@@ -62,6 +62,14 @@ def pythons():
     return [constant, refcount, formatted, saved, alone]
 
 
+def arm64():
+    """adrp x0; add x0, x0; adrp x1; mov x29, sp; add x1, x1, twice; bl"""
+    m = python(ERROR_FUNC | 0x80)
+    code = (0x90000800, 0x91000000, 0x90000801, 0x910003FD, 0x9100C021, 0x91004021, 0x94000000)
+    m.poke(CODE + AREA - 28, struct.pack("<7I", *code))
+    return m
+
+
 def rust(who, size, between):
     m = Memory(who)
     m.poke(CONSTANTS, b"src/main.rs\0")
@@ -99,4 +107,4 @@ def logs():
 
 def seeds() -> list[bytes]:
     rusts = [rust(who, size, n) for who in (RUST, NAMELESS) for size in (16, 24) for n in (0, 1)]
-    return [m.bytes() for m in (*pythons(), *rusts, *logs())]
+    return [m.bytes() for m in (*pythons(), arm64(), *rusts, *logs())]

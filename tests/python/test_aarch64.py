@@ -86,3 +86,30 @@ def test_frames(python, program, tmp_path):
     outcome = compare.compare(truth, json.loads(done.stdout), symbols=False)
     assert not outcome.problems
     assert outcome.total, "the program wrote nothing"
+
+
+@pytest.mark.parametrize("mode", ["own_message", "no_thread", "restored", "none_freed"])
+def test_fatal_error(python, mode, tmp_path):
+    """What Py_FatalError() said, against what it wrote."""
+    tree, path = python
+    if mode == "none_freed" and "3.13" in path.name:
+        return  # None is immortal
+    command = ["qemu-aarch64", "-L", tree, path, cores.PROGRAMS / "fatal.py", mode]
+    before = cores.files_in(tmp_path)
+    shell = ["sh", "-c", 'exec "$0" "$@" 2>written', *command]
+    process = cores.start(shell, tmp_path, cores.DEFAULT_FILTER, stdout=subprocess.DEVNULL)
+    try:
+        process.wait(300)
+    finally:
+        process.kill()
+    (core,) = [p for p in cores.files_in(tmp_path) - before if p.name.startswith("qemu_")]
+    cores.MADE["aarch64"] += 1
+    done = subprocess.run(
+        [str(CORESCAN), "--json", "--exe", str(path), "--sysroot", str(tree), str(core)],
+        capture_output=True,
+        check=False,
+    )
+    said = json.loads(done.stdout)["crash"]
+    written = (tmp_path / "written").read_text(encoding="utf-8")
+    assert written.startswith(said["message"] + "\n")
+    assert said["message_source"] == "Py_FatalError"

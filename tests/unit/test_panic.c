@@ -240,6 +240,59 @@ static void test_python_handed_on(void **state)
 	close_world(&w);
 }
 
+/* On aarch64: adrp x0; add x0, x0; adrp x1; mov x29, sp; add x1, x1; add x1, x1; bl */
+static void put_arm64(struct world *w, size_t i)
+{
+	static const uint32_t code[] = {0x90000800, 0x91000000, 0x90000801, 0x910003fd,
+					0x9103c021, 0x91004021, 0x94000000};
+
+	fake_poke(w->target, function_at(i) + 128 - sizeof(code), code, sizeof(code));
+}
+
+static void test_python_arm64(void **state)
+{
+	static const uint32_t moved = 0xaa1303e1, loaded = 0xf9400001, called = 0x94000000; /* ... x1 */
+	struct world w;
+
+	(void)state;
+	OPEN(&w, "fatal_error", "_Py_FatalErrorFunc", "PyThreadState_Get", "main");
+	w.scene.arch = cs_arch_find(EM_AARCH64);
+	put_python_texts(&w);
+	put_arm64(&w, 3);
+	assert_string_equal(found(&w, CS_SOURCE_PYTHON),
+			    "Fatal Python error: PyThreadState_Get: the lock is not held");
+	/* Of what was in x19 before nothing is known. */
+	fake_poke(w.target, function_at(3) + 120, &moved, 4);
+	assert_null(found(&w, NULL));
+	fake_poke(w.target, function_at(3) + 120, &loaded, 4);
+	assert_null(found(&w, NULL));
+	fake_poke(w.target, function_at(3) + 120, &called, 4);
+	assert_null(found(&w, NULL));
+	put_arm64(&w, 3);
+	fake_poke(w.target, function_at(3) + 124, &loaded, 4); /* it ends with no call */
+	assert_null(found(&w, NULL));
+	close_world(&w);
+}
+
+/** What the function itself was handed is its caller's. */
+static void test_python_arm64_handed_on(void **state)
+{
+	struct world w;
+
+	(void)state;
+	OPEN(&w, "_Py_FatalErrorFunc", "_Py_FatalError_TstateNULL", "PyThreadState_Get");
+	w.scene.arch = cs_arch_find(EM_AARCH64);
+	put_python_texts(&w);
+	put_arm64(&w, 2);
+	fake_poke(w.target, function_at(2) + 128 - 28, "\xfd\x7b\xbf\xa9\xfd\x03\x00\x91", 8); /* stp; mov */
+	put_arm64(&w, 3);
+	assert_string_equal(found(&w, CS_SOURCE_PYTHON), "Fatal Python error: ...: the lock is not held");
+	w.frames[2].offset = 28;
+	assert_string_equal(found(&w, CS_SOURCE_PYTHON),
+			    "Fatal Python error: PyThreadState_Get: the lock is not held");
+	close_world(&w);
+}
+
 static void test_python_saved(void **state)
 {
 	struct world w;
@@ -599,6 +652,8 @@ int main(void)
 		cmocka_unit_test(test_python_constants),
 		cmocka_unit_test(test_python_bad_constants),
 		cmocka_unit_test(test_python_handed_on),
+		cmocka_unit_test(test_python_arm64),
+		cmocka_unit_test(test_python_arm64_handed_on),
 		cmocka_unit_test(test_python_saved),
 		cmocka_unit_test(test_python_saved_alone),
 		cmocka_unit_test(test_python_forms),
