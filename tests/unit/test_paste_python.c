@@ -411,7 +411,8 @@ static void test_traceback_chains(void **state)
 	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what",
 	      "traceback crash|*0 -: " TB_SEEN("g") "\nKeyError: 'k'", NULL);
 	check("Process SpawnProcess-1:\n" TB("f") "ValueError: what\n"
-	      "Exception in thread Thread-3 (g):\n" TB("g") "KeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\n" TB("h") "TypeError: t\n",
+	      "Exception in thread Thread-3 (g):\n" TB("g") "KeyError: 'k'\n"
+	      "Exception ignored in: <function D.__del__ at 0x7f>\n" TB("h") "TypeError: t\n",
 	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what",
 	      "traceback crash|*0 Thread-3 (g): " TB_SEEN("g") "|0 -: " TB_SEEN("h")
 	      "\nKeyError: 'k'\nException ignored in: <function D.__del__ at 0x7f>\nTypeError: t",
