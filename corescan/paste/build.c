@@ -209,6 +209,12 @@ const char *cs_paster_last_message(const struct cs_paster *p, size_t *ret_line)
 	return last ? cs_strbuf_text(&last->text) : NULL;
 }
 
+void cs_paster_weigh(struct cs_paster *p, enum cs_paste_weight weight)
+{
+	if (p->messages.n)
+		p->messages.v[p->messages.n - 1].weight = weight;
+}
+
 /* ---- what is known of the process ---- */
 
 void cs_paster_signal(struct cs_paster *p, const char *name)
@@ -307,6 +313,28 @@ void cs_paster_variable(struct cs_paster *p, const char *name, const char *value
 	ADD_PAIR(&p->environment, name, value);
 }
 
+void cs_paster_fact(struct cs_paster *p, const char *word)
+{
+	for (size_t i = 0; i < p->facts.n; i++)
+		if (!strcmp(p->facts.v[i], word))
+			return;
+	if (!cs_ok(CS_PUSH(&p->facts, word, CS_MAX_PASTE_PAIRS, "facts")))
+		p->paste.dropped++;
+}
+
+void cs_paster_explained(struct cs_paster *p)
+{
+	p->paste.explained = true;
+}
+
+void cs_paster_module(struct cs_paster *p, const char *name)
+{
+	const char *kept = own(p, name);
+
+	if (!kept || !cs_ok(CS_PUSH(&p->modules, kept, CS_MAX_MODULES, "modules")))
+		p->paste.dropped++;
+}
+
 struct cs_paster_state *cs_paster_state(struct cs_paster *p)
 {
 	return &p->states[p->asked];
@@ -335,6 +363,19 @@ static enum cs_paste_kind kind_of(const struct cs_paste *paste)
 	return paste->n_messages || !paste->n_threads ? CS_PASTE_CRASH : CS_PASTE_HANG;
 }
 
+static void fill_messages(struct cs_paster *p, const char **texts)
+{
+	enum cs_paste_weight *weights = cs_arena_calloc(p->arena, p->messages.n + 1, sizeof(*weights));
+
+	p->reading->nomem |= !weights;
+	for (size_t i = 0; weights && i < p->messages.n; i++) {
+		texts[i] = cs_strbuf_text(&p->messages.v[i].text);
+		weights[i] = p->messages.v[i].weight;
+	}
+	p->paste.messages = texts;
+	p->paste.weights = weights;
+}
+
 static void fill(struct cs_paster *p, const char **texts)
 {
 	struct cs_paste *paste = &p->paste;
@@ -350,9 +391,12 @@ static void fill(struct cs_paster *p, const char **texts)
 	paste->n_versions = p->versions.n;
 	paste->environment = copy_list(p, p->environment.v, p->environment.n, sizeof(*p->environment.v));
 	paste->n_environment = p->environment.n;
-	for (size_t i = 0; i < p->messages.n; i++)
-		texts[i] = cs_strbuf_text(&p->messages.v[i].text);
-	paste->messages = texts;
+	paste->facts = copy_list(p, p->facts.v, p->facts.n, sizeof(*p->facts.v));
+	paste->n_facts = p->facts.n;
+	if (p->modules.n)
+		paste->modules = copy_list(p, p->modules.v, p->modules.n, sizeof(*p->modules.v));
+	paste->n_modules = paste->modules ? p->modules.n : 0;
+	fill_messages(p, texts);
 	paste->format = paste->format ? paste->format : "log";
 	paste->line = p->first_line;
 	paste->n_lines = p->last_line - p->first_line + 1;
@@ -386,6 +430,8 @@ static void forget(struct cs_paster *p)
 	p->frames.n = 0;
 	p->versions.n = 0;
 	p->environment.n = 0;
+	p->facts.n = 0;
+	p->modules.n = 0;
 	p->n_frames = 0;
 	p->in_thread = false;
 	p->had = 0;
@@ -484,5 +530,7 @@ void cs_paster_deinit(struct cs_paster *p)
 	free(p->messages.v);
 	free(p->versions.v);
 	free(p->environment.v);
+	free(p->facts.v);
+	free(p->modules.v);
 	free(p->label);
 }

@@ -19,6 +19,13 @@ enum cs_paste_kind {
 	CS_PASTE_OOM,  /* it was killed for want of memory */
 };
 
+/** How a message bears on the end. */
+enum cs_paste_weight {
+	CS_PASTE_FINAL,   /* of what ended the process, or not known */
+	CS_PASTE_KEPT,    /* of an exception that was kept, or is another thread's */
+	CS_PASTE_HANDLED, /* of one that is being handled: the program may go on */
+};
+
 struct cs_paste_frame {
 	const char *function; /* as printed, without the values of arguments; NULL: not known */
 	const char *library;  /* its file's name without folders; NULL: not known */
@@ -59,12 +66,14 @@ struct cs_paste {
 	size_t n_threads;
 	const char *const *messages; /* errors, exceptions, last words; may have many lines each */
 	size_t n_messages;
+	const enum cs_paste_weight *weights; /* of each message; NULL: all are CS_PASTE_FINAL */
 	const char *const *modules; /* a list of what is loaded; NULL: the text has none */
 	size_t n_modules;
 	const struct cs_paste_pair *versions, *environment;
 	size_t n_versions, n_environment;
-	const char *const *facts; /* words of signature/facts.h that a record gives itself */
+	const char *const *facts; /* words of signature/facts.h that the text gives itself */
 	size_t n_facts;
+	bool explained; /* these say what kind of fault it was: it need not be guessed from stacks */
 	size_t dropped; /* lines, frames, threads for which there was no room */
 };
 

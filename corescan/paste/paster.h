@@ -118,6 +118,9 @@ void cs_paster_continue(struct cs_paster *p, const struct cs_line *line, const c
 /** The message that was added last, and the line where it ended; NULL: none. Valid until the next. */
 const char *cs_paster_last_message(const struct cs_paster *p, size_t *ret_line);
 
+/** Of the message that was added last. */
+void cs_paster_weigh(struct cs_paster *p, enum cs_paste_weight weight);
+
 /** What is known already stays; signals may be "SIGSEGV", "segfault", 11. */
 void cs_paster_signal(struct cs_paster *p, const char *name);
 void cs_paster_signal_number(struct cs_paster *p, int number);
@@ -131,12 +134,19 @@ int32_t cs_paster_known_pid(const struct cs_paster *p); /* 0: none */
 void cs_paster_drop(struct cs_paster *p, size_t n);
 void cs_paster_version(struct cs_paster *p, const char *name, const char *value);
 void cs_paster_variable(struct cs_paster *p, const char *name, const char *value);
+/** A word of signature/facts.h: a literal, which lives on. */
+void cs_paster_fact(struct cs_paster *p, const char *word);
+/** The text says itself, in facts, what kind of fault it was. */
+void cs_paster_explained(struct cs_paster *p);
+/** A line of a list of all that is loaded. */
+void cs_paster_module(struct cs_paster *p, const char *name);
 
 /** A dialect's own memory across lines; zeroed when another dialect takes a line, and when a report ends. */
 struct cs_paster_state {
 	int phase;
 	uint64_t number;
 	size_t line;
+	size_t counts[4];
 	struct cs_strbuf text;
 };
 struct cs_paster_state *cs_paster_state(struct cs_paster *p);

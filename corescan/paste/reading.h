@@ -30,6 +30,7 @@ struct cs_message_part {
 	size_t first, last; /* numbers of its lines */
 	size_t at;          /* where it begins in the input */
 	bool after_stack;   /* a thread came before it */
+	enum cs_paste_weight weight;
 };
 
 /** One stream of lines: the input, or those of its lines with one label. */
@@ -53,6 +54,8 @@ struct cs_paster {
 	CS_VEC(struct cs_message_part) messages;
 	CS_VEC(struct cs_paste_pair) versions;
 	CS_VEC(struct cs_paste_pair) environment;
+	CS_VEC(const char *) facts;
+	CS_VEC(const char *) modules;
 	size_t n_frames;      /* of all threads */
 	size_t n_frames_ever; /* of all reports of the stream */
 };

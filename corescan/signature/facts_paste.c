@@ -173,10 +173,14 @@ static void add_threads(struct reported *r)
 
 static void add_messages(struct reported *r)
 {
-	static const struct cs_fact_message said = {.final = true};
-
 	for (size_t i = 0; i < r->paste->n_messages; i++) {
-		cs_facts_message(&r->maker, r->paste->messages[i], &said);
+		enum cs_paste_weight weight = r->paste->weights ? r->paste->weights[i] : CS_PASTE_FINAL;
+
+		cs_facts_message(&r->maker, r->paste->messages[i],
+				 &(struct cs_fact_message){
+					 .final = weight == CS_PASTE_FINAL,
+					 .handled = weight == CS_PASTE_HANDLED,
+				 });
 		exit_of_message(r->facts, r->paste->messages[i]);
 	}
 }
@@ -250,7 +254,8 @@ struct cs_error *cs_facts_of_paste(const struct cs_paste *paste, struct cs_arena
 	CS_TRY(add_pairs(&r));
 	if (r.maker.nomem)
 		return &cs_nomem;
-	find_recursion(&r);
+	if (!paste->explained)
+		find_recursion(&r);
 	return cs_facts_finish(&r.maker, ret);
 }
 
