@@ -25,7 +25,7 @@
 #define MAX_PERIOD 32 /* frames of a run that repeats */
 #define NO_NAME UINT32_MAX
 
-enum kind { TELLS, PREFIX, IRRELEVANT, SENTINEL };
+enum kind { TELLS, PREFIX, INTERPRETER, IRRELEVANT, SENTINEL };
 
 struct name {
 	const char *text; /* interned: equal names are one pointer; NULL: says nothing */
@@ -93,6 +93,7 @@ struct cs_error *cs_fingerprinter_create(const struct cs_print_lists *lists, str
 		return &cs_nomem;
 	set_kinds(p, &lists->sentinel, SENTINEL);
 	set_kinds(p, &lists->irrelevant, IRRELEVANT);
+	set_kinds(p, &lists->interpreter, INTERPRETER);
 	set_kinds(p, &lists->prefix, PREFIX);
 	CS_TRY(cs_scanner_create(&p->set, &p->scanner));
 	*ret = CS_TAKE(p);
@@ -340,8 +341,7 @@ static size_t make_do(const struct maker *m, const struct items *items)
 	return m->died ? n : 0;
 }
 
-/* Look at @items as a stack: how many frames say something. What is compared is in m->folded. */
-static struct cs_error *weigh(struct maker *m, struct items *items, size_t *ret)
+static struct cs_error *sum_up(struct maker *m, struct items *items, size_t *ret)
 {
 	m->overflowed = (m->facts->facts & CS_FACT_BIT(STACK_OVERFLOW)) != 0;
 	CS_TRY(list_kept(m, items));
@@ -351,6 +351,20 @@ static struct cs_error *weigh(struct maker *m, struct items *items, size_t *ret)
 	if (!*ret && items == &m->native)
 		*ret = make_do(m, items);
 	return NULL;
+}
+
+/* Look at @items as a stack: how many frames say something. What is compared is in m->folded. */
+static struct cs_error *weigh(struct maker *m, struct items *items, size_t *ret)
+{
+	CS_TRY(sum_up(m, items, ret));
+	if (*ret || !m->died || items != &m->native)
+		return NULL;
+	/* It died within the interpreter itself, as where an extension has damaged an object. */
+	for (size_t i = 0; i < items->n; i++)
+		if (items->v[i].part == CS_PRINT_IRRELEVANT &&
+		    m->names.v[items->v[i].name].kind == INTERPRETER)
+			items->v[i].part = CS_PRINT_COUNTED;
+	return sum_up(m, items, ret);
 }
 
 /* ---- which thread ---- */

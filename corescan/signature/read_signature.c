@@ -214,6 +214,7 @@ static const struct cs_key print_keys[] = {
 	{"algorithm", read_algorithm, PRINT(algorithm), true},
 	{"sentinel", cs_read_patterns, PRINT(sentinel), true},
 	{"irrelevant", cs_read_patterns, PRINT(irrelevant), true},
+	{"interpreter", cs_read_patterns, PRINT(interpreter), true},
 	{"prefix", cs_read_patterns, PRINT(prefix), true},
 	{"silent_messages", cs_read_patterns, PRINT(silent), true},
 };

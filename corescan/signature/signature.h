@@ -130,6 +130,7 @@ struct cs_print_lists {
 	uint32_t n_patterns;
 	struct cs_patterns sentinel;   /* they and all within ran because of the crash */
 	struct cs_patterns irrelevant; /* say nothing, wherever they stand */
+	struct cs_patterns interpreter; /* say something where nothing else does */
 	struct cs_patterns prefix;     /* say too little to end with */
 	struct cs_patterns silent;     /* messages that say nothing */
 };

@@ -309,8 +309,9 @@ static void put_print(const struct cs_print_lists *print, const unsigned *lists)
 	fprintf(out, ".patterns = print_patterns, .n_patterns = %" PRIu32 ",\n\t\t", print->n_patterns);
 	put_list("sentinel", lists[0], print->sentinel.n);
 	put_list("irrelevant", lists[1], print->irrelevant.n);
-	put_list("prefix", lists[2], print->prefix.n);
-	put_list("silent", lists[3], print->silent.n);
+	put_list("interpreter", lists[2], print->interpreter.n);
+	put_list("prefix", lists[3], print->prefix.n);
+	put_list("silent", lists[4], print->silent.n);
 	fputs("},", out);
 }
 
@@ -348,7 +349,7 @@ static void put_decoys(const struct cs_signature_set *set)
 static void put_set(const struct cs_signature_set *set)
 {
 	const struct cs_print_lists *print = &set->print;
-	unsigned reporters, plain, prints[4];
+	unsigned reporters, plain, prints[5];
 
 	fputs("/* Made by embed_signatures from corpus/signatures. */\n"
 	      "#include \"signature/signature.h\"\n\n",
@@ -361,8 +362,9 @@ static void put_set(const struct cs_signature_set *set)
 	plain = list_numbers(&set->plain);
 	prints[0] = list_numbers(&print->sentinel);
 	prints[1] = list_numbers(&print->irrelevant);
-	prints[2] = list_numbers(&print->prefix);
-	prints[3] = list_numbers(&print->silent);
+	prints[2] = list_numbers(&print->interpreter);
+	prints[3] = list_numbers(&print->prefix);
+	prints[4] = list_numbers(&print->silent);
 	fputs("\nconst struct cs_signature_set cs_signatures_builtin = {\n\t", out);
 	fprintf(out, ".patterns = patterns, .n_patterns = %" PRIu32 ",\n\t", set->n_patterns);
 	fprintf(out, ".signatures = signatures, .n_signatures = %" PRIu32 ",\n\t", set->n_signatures);

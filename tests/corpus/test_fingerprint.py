@@ -117,7 +117,7 @@ def test_lint_looks_into_the_lists(tmp_path):
         return run.stdout + run.stderr
 
     lists = (
-        "sentinel: ['^one$']\nirrelevant: ['^two$']\nprefix: ['^{}$']\n"
+        "sentinel: ['^one$']\nirrelevant: ['^two$']\ninterpreter: ['^gc_']\nprefix: ['^{}$']\n"
         "silent_messages: ['four']\n"
     )
     assert "algorithm: must be a number" in lint("algorithm: x\n" + lists.format("three"))

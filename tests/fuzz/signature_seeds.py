@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Seeds of fuzz_signature: 'r' and a record, or 'y' and a file of signatures."""
+"""Seeds of fuzz_signature: 'r' and a record, 'y' and signatures, 'p' and a fingerprint's lists."""
 from __future__ import annotations
 
 import json
@@ -66,9 +66,37 @@ references: [owner/repository#12]
 """
 
 
+LISTS = """algorithm: 2
+sentinel: ['^abort$', '^std::(terminate|rethrow_exception)$']
+irrelevant: ['^start_thread$']
+interpreter: ['^PyDict_']
+prefix: ['^c10::Error::Error$']
+silent_messages: ['^Aborted$']
+"""
+
+# Names that demanglers and debuggers write, and what looks like one.
+NAMES = (
+    "void g::f<int>(int) const",
+    "main::{lambda(int)#1}::operator()(int) const",
+    "f()::'lambda0'(int)::operator()(int) const",
+    "std::ostream& operator<< <char>(std::ostream&, char)",
+    "<demo::Pool as core::ops::drop::Drop>::drop",
+    "demo::run::h0123456789abcdef",
+    "(anonymous namespace)::inner<(char)62>(long)",
+    "__memmove_avx_unaligned_erms",
+    "operator std::map<a, b>",
+    "f<((((",
+    "a::" * 200,
+)
+
+
 def seeds() -> list[bytes]:
+    named = [f"{name} (libx.so)" for name in NAMES]
+    named += [f"walk (a) {i % 3}" for i in range(30)]
+    records = [*RECORDS, {"signal": "SIGSEGV", "threads": [{"frames": named}]}]
     return (
-        [b"r" + json.dumps(r).encode() for r in RECORDS]
+        [b"r" + json.dumps(r).encode() for r in records]
+        + [b"p" + LISTS.encode()]
         + [b"y" + SIGNATURE.encode(), b"y" + (SIGNATURE + "---\n" + SIGNATURE).encode()]
         + [b"y" + b"[" * 60, b"ya: &a [*a, *a]\n", b"yreporters: ['^x']\n"]
     )

@@ -521,6 +521,20 @@ static void test_message_where_frames_say_nothing(void **state)
 	assert_string_equal(a.text, "SIGABRT | no room at ADDR");
 }
 
+/* Its own functions depend on the version; they count only where a thread died in them. */
+static void test_death_within_the_interpreter(void **state)
+{
+	struct world *w = *state;
+	struct cs_fingerprint print = crash(w, "'visit_decref (python3.11)', 'dict_traverse (python3.11)', "
+					       "'_PyEval_EvalFrameDefault (python3.11)', '_start (p)'");
+
+	assert_string_equal(print.text, "SIGSEGV | visit_decref | dict_traverse");
+	same(crash(w, "'subtype_dealloc (python3.8)', 'f (libx.so)'"), crash(w, "'f (libx.so)'"));
+	print = of(w, "{'kind': 'hang', 'threads': [{'role': 'main', 'frames': ['gc_collect_main (python3.11)', "
+		      "'_start (python3.11)']}]}");
+	assert_null(print.short_form);
+}
+
 /* Python frames count where there are no others; a debugger's text has only the others. */
 static void test_python_frames(void **state)
 {
@@ -572,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_killed_from_outside_is_a_hang),
 		cmocka_unit_test(test_nothing_known_is_no_fingerprint),
 		cmocka_unit_test(test_message_where_frames_say_nothing),
+		cmocka_unit_test(test_death_within_the_interpreter),
 		cmocka_unit_test(test_python_frames),
 		cmocka_unit_test(test_many_frames_are_explained_in_part),
 	};
