@@ -50,10 +50,10 @@ static void add_frame(struct cs_paster *p, const json_t *f)
 		file = text_of(f, "short_filename");
 	if (!cs_span_begins(name, "0x"))
 		frame.function = keep(p, name);
-	frame.python = !module.len && !cs_is_native_source(file);
+	frame.python = cs_span_ends(file, ".pyx") || (!module.len && !cs_is_native_source(file));
 	if (number > 0 && number <= UINT32_MAX)
 		frame.line = (uint32_t)number;
-	if (module.len)
+	if (!frame.python)
 		frame.library = cs_paste_library(p, module);
 	if (frame.python || frame.line)
 		frame.file = keep(p, file);

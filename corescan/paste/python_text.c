@@ -78,9 +78,8 @@ void cs_python_frame(struct cs_paster *p, const struct cs_python_place *place)
 
 bool cs_is_native_source(struct cs_span file)
 {
-	static const char *const ends[] = {".c",   ".cc", ".cpp", ".cxx", ".C",   ".h",  ".hh",
-					   ".hpp", ".cu", ".cuh", ".S",   ".asm", ".rs", ".pyx",
-					   ".pxd", ".pxi", ".inl", ".go", ".f90", ".m",  ".mm"};
+	static const char *const ends[] = {".c",  ".cc",  ".cpp", ".cxx", ".C",	 ".h",	".hh", ".hpp", ".cu",
+					   ".cuh", ".S", ".asm", ".rs",  ".inl", ".go", ".f90", ".m", ".mm"};
 
 	for (size_t i = 0; i < CS_COUNT(ends); i++)
 		if (cs_span_ends(file, ends[i]))

@@ -19,7 +19,7 @@ void cs_python_frame(struct cs_paster *p, const struct cs_python_place *place);
 /** Digits alone, that fit 32 bits. */
 bool cs_span_number(struct cs_span s, uint32_t *ret);
 
-/** True for the names of source files that are not Python: "x.cc", "y.cu", "z.pyx", "w.rs". */
+/** True for the names of source files that are not Python, nor Cython: "x.cc", "y.cu", "w.rs". */
 bool cs_is_native_source(struct cs_span file);
 
 /**

@@ -123,7 +123,7 @@ static void test_py_spy(void **state)
 	      "    at::native::f(int, char) (libtorch_cpu.so)\n    run (a/engine.cpp:77)\n"
 	      "    0x7f3ce524524a (libc.so.6)\n    f (<string>:1)\n    g (x/ops.pyx:3)\n",
 	      "py-spy hang|0 -: pthread_cond_wait!libc.so.6 at::native::f(int, char)!libtorch_cpu.so "
-	      "run!?@a/engine.cpp:77 ?!libc.so.6 f@<string>:1 g!?@x/ops.pyx:3",
+	      "run!?@a/engine.cpp:77 ?!libc.so.6 f@<string>:1 g@x/ops.pyx:3",
 	      NULL);
 	/* values of locals are not frames */
 	check("Thread 17 (idle): \"MainThread\"\n    f (t.py:4)\n        Arguments:\n"
