@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many reports of all forms in one text: each is what it is alone, and none is lost, cut or joined."""
+"""Many reports of all forms in one text: each is what it is alone, none is lost, cut or joined."""
 import itertools
 import json
 import pathlib
@@ -11,7 +11,7 @@ FOLDER = pathlib.Path(__file__).parent / "reports"
 FORMS = sorted(FOLDER.glob("*.txt"))
 SEPARATORS = ("-----", "==========", "--- report {n} ---", "==> rank{n}.log <==", "\f", "#####")
 MANY = 10000
-# What prints its lines without a prefix of its own, and the prefixes that launchers and collectors add.
+# What prints its lines without a prefix, and the prefixes that launchers and collectors add.
 BARE = ("asan", "eu-stack", "faulthandler", "gdb", "py-spy", "terminate", "traceback", "ucx")
 LABELS = (
     "[rank{n}]: ",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Seeds of fuzz_paste: the texts in tests/fuzz/paste, and what trackers and terminals do to them."""
+"""Seeds of fuzz_paste: the texts in tests/fuzz/paste, and what trackers do to them."""
 from __future__ import annotations
 
 import html
