@@ -72,6 +72,12 @@ PROGRAMS = {
     "t.start()\n" + READY + "t.join()\n",
     "timer": "import sched, threading, time\nthreading.Timer(600, print).start()\n"
     "s = sched.scheduler()\ns.enter(600, 1, print)\n" + READY + "s.run()\n",
+    # The main thread has come to its end, and waits for the one that serves.
+    "ends": "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
+    + READY,
+    "multiplies": "import numpy as n\na = n.ones((1500, 1500))\n"
+    + READY
+    + "while True:\n    a @ a\n",
     "read": "import os\nr, w = os.pipe()\n" + READY + "os.read(r, 1)\n",
 }
 # Of these the child is looked at, which puts its number into a file.
