@@ -334,8 +334,8 @@ static bool is_code(const char *text, size_t len)
  * a person. */
 static bool begins_in_capitals(const char *text, size_t len)
 {
-	static const char *const notes[] = {"EDIT", "UPDATE", "NOTE", "PS",
-					    "TLDR", "BUG",    "TODO"};
+	static const char *const notes[] = {"EDIT", "UPDATE", "NOTE",
+					    "PS",   "TLDR",   "BUG"};
 	size_t word = 0;
 
 	while (word < len &&
