@@ -577,7 +577,8 @@ static void test_they_stay_the_same(void **state)
 		const char *record, *short_form, *long_form;
 	} rows[] = {
 		{"{'signal': 'SIGSEGV', 'kind': 'crash', 'threads': [{'frames': ["
-		 "'__memmove_avx_unaligned_erms (libc.so.6)', 'void at::native::copy_impl<float>(at::Tensor&) (libtorch_cpu.so)', "
+		 "'__memmove_avx_unaligned_erms (libc.so.6)', "
+		 "'void at::native::copy_impl<float>(at::Tensor&) (libtorch_cpu.so)', "
 		 "'?? (libcuda.so.535.104.05)', 'THPVariable_copy (libtorch_python.so)']}]}",
 		 "1-78aae383151c7716", "1-a950efb973678d72e22c7db89bd26be2"},
 		{"{'signal': 'SIGABRT', 'kind': 'crash', 'message': 'c10::Error: rank 3 lost at 0x7f00', "
@@ -591,7 +592,8 @@ static void test_they_stay_the_same(void **state)
 		 "'Loader.fetch (/home/a/loader.py)', '<module> (/home/a/train.py)']}",
 		 "1-6aede726283eef62", "1-d1ddc386ffbe6ced0730c92dd55b624f"},
 		{"{'signal': 'SIGSEGV', 'kind': 'crash', 'threads': [{'frames': ["
-		 "'visit_decref (python3.11)', 'dict_traverse (python3.11)', 'gc_collect_main (python3.11)']}]}",
+		 "'visit_decref (python3.11)', 'dict_traverse (python3.11)', "
+		 "'gc_collect_main (python3.11)']}]}",
 		 "1-5f7c486befb7c48a", "1-93e5bb8245ef8fd4e71584bed0293e80"},
 	};
 	struct world *w = *state;
