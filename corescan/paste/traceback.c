@@ -40,6 +40,7 @@ enum {
 	BLANK, /* an empty line ended the message, unless what follows is indented */
 	DONE,
 	CHAIN, /* the next one belongs to the same report */
+	CALLER, /* frames follow that are no exception's */
 };
 
 /* state->number: how far the traceback is indented, and these */
@@ -51,7 +52,8 @@ enum {
 #define ASIDE (UINT64_C(1) << 21)   /* not what the process ends of */
 #define THREAD (UINT64_C(1) << 22)  /* what a thread ended of; its name is in state->text */
 #define CUT (UINT64_C(1) << 23)     /* its header is not there */
-#define LEVEL_SHIFT 24              /* above: what log prefix its exception has */
+#define BROKEN (UINT64_C(1) << 24)  /* a frame's line goes on; its beginning is in state->text */
+#define LEVEL_SHIFT 32              /* above: what log prefix its exception has */
 
 #define MAX_MESSAGE_LINES 100U
 #define MAX_WORD 512U
@@ -127,8 +129,8 @@ static void start_of(struct cs_paster *p, const struct cs_line *line, struct sta
 {
 	struct cs_paster_state *s = cs_paster_state(p);
 
-	*ret = (struct start){.indent = line->indent, .chained = s->phase == CHAIN};
-	if (ret->chained) {
+	*ret = (struct start){.indent = line->indent, .chained = s->phase == CHAIN || s->phase == CALLER};
+	if (s->phase == CHAIN) {
 		ret->flags = s->number & (ASIDE | THREAD);
 		snprintf(ret->word, sizeof(ret->word), "%s", cs_strbuf_text(&s->text));
 	}
@@ -223,8 +225,45 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 
 	if (!cs_python_place(cs_span_of_group(g, 1), &place))
 		return false;
-	add_place(p, line, &place);
+	if (cs_paster_state(p)->phase != CALLER)
+		add_place(p, line, &place);
 	return true;
+}
+
+/* `File "/a/long/path/to/mo`, `dules/x.py", line 3, in f`: a terminal or a tracker broke the line. */
+static bool take_broken(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	struct cs_span text = cs_span_of_group(g, 1);
+
+	if ((s->phase != HEADER && s->phase != FRAMES) || s->number & (BOX | IPYTHON | GROUP))
+		return false;
+	set_word(s, text.at, text.len);
+	s->number |= BROKEN;
+	s->line = line->number;
+	return true;
+}
+
+/* The rest of it. */
+static bool mend(struct cs_paster *p, const struct cs_line *line)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	struct cs_python_place place;
+	char whole[2 * MAX_WORD];
+
+	s->number &= ~BROKEN;
+	for (int blank = 0; blank < 2; blank++) {
+		snprintf(whole, sizeof(whole), "%s%s%s", cs_strbuf_text(&s->text), blank ? " " : "",
+			 line->text + line->indent);
+		if (line->number == s->line + 1 && cs_python_place(CS_SPAN(whole), &place) &&
+		    place.function.at) {
+			s->phase = FRAMES;
+			s->line = line->number;
+			cs_python_frame(p, &place);
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool take_repeated(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
@@ -330,10 +369,16 @@ static bool begins_other(struct cs_span s)
 		"Extension modules: ", "libc++abi", ">>> ", "In [", "\"\"\"", "```", "</details>", "Process ",
 	};
 
+	struct cs_span level = s;
+
 	for (size_t i = 0; i < CS_COUNT(words); i++)
 		if (cs_span_begins(s, words[i]))
 			return true;
-	return false;
+	level.len = cs_span_find(s, ":");
+	if (level.len < s.len && is_level(level))
+		return true;
+	/* a bar of progress: "10%|#    | 10/100 [00:10<01:30, 1.0it/s]" */
+	return s.len > 8 && cs_span_find((struct cs_span){s.at, 8}, "%|") < 8;
 }
 
 static bool go_on(struct cs_paster *p, const struct cs_line *line, struct cs_span text)
@@ -385,6 +430,27 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 		cs_paster_fresh(p, line);
 	snprintf(word, sizeof(word), "%.*s", (int)(name.len < MAX_WORD ? name.len : MAX_WORD - 1), name.at);
 	announce(p, THREAD, word, strlen(word));
+	return true;
+}
+
+/* logging could not write; what it was asked to write, and by whom, it says below. */
+static bool take_logging(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	(void)line;
+	(void)g;
+	announce(p, ASIDE, "", 0);
+	return true;
+}
+
+static bool take_caller(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+
+	(void)line;
+	(void)g;
+	if (!(s->number & ASIDE))
+		return false;
+	s->phase = CALLER;
 	return true;
 }
 
@@ -575,24 +641,14 @@ static bool more_ipython(struct cs_paster *p, const struct cs_line *line)
 
 /* ---- lines that no rule takes ---- */
 
-static bool more(struct cs_paster *p, const struct cs_line *line)
+/* Source, and the exception that ends the frames. */
+static bool more_frames(struct cs_paster *p, const struct cs_line *line, struct cs_span text)
 {
 	struct cs_paster_state *s = cs_paster_state(p);
-	size_t base = line->indent < indent_of(s) ? line->indent : indent_of(s);
-	struct cs_span text = {line->text + base, line->len - base};
 
-	if (s->phase == MESSAGE || s->phase == BLANK)
-		return go_on(p, line, text);
-	if (s->phase != HEADER && s->phase != FRAMES && s->phase != CHAIN)
-		return false;
 	if (s->number & IPYTHON)
 		return more_ipython(p, line);
-	if (!line->len || s->number & BOX)
-		return false;
-	/* After announcements an exception may have no frames. */
-	if (s->phase == CHAIN && !(s->number & GROUP))
-		return false;
-	if (line->number > s->line + 4)
+	if (!line->len || s->number & BOX || line->number > s->line + 4)
 		return false;
 	if (line->indent > indent_of(s)) {
 		s->line = line->number;
@@ -606,6 +662,30 @@ static bool more(struct cs_paster *p, const struct cs_line *line)
 		return false;
 	s->line = line->number;
 	return true;
+}
+
+static bool more(struct cs_paster *p, const struct cs_line *line)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	size_t base = line->indent < indent_of(s) ? line->indent : indent_of(s);
+	struct cs_span text = {line->text + base, line->len - base};
+
+	if (s->number & BROKEN && mend(p, line))
+		return true;
+	switch (s->phase) {
+	case MESSAGE:
+	case BLANK:
+		return go_on(p, line, text);
+	case CALLER:
+		return line->indent > 0;
+	case CHAIN: /* in a group, an exception may have no frames */
+		return s->number & GROUP && more_frames(p, line, text);
+	case HEADER:
+	case FRAMES:
+		return more_frames(p, line, text);
+	default:
+		return false;
+	}
 }
 
 /* Who printed one died of an exception, unless its message said something else. */
@@ -624,6 +704,7 @@ static void end(struct cs_paster *p)
 
 static const struct cs_rule rules[] = {
 	{IN_FILE, "^ *(File \".*\", line \\d+(?:, in .+)?)$", take_frame},
+	{IN_FILE, "^ *(File \"(?:[^\"]+|.*\", line \\d+,(?: in)?))$", take_broken},
 	{LAST, "^ *\xe2\x95\xad", take_box},
 	{LAST, "^([A-Za-z_]\\w*) {3,}Traceback \\(most recent call last\\)$", take_ipython},
 	{LAST, "^(.*?)Traceback \\(most recent call last\\):?$", take_header},
@@ -652,6 +733,8 @@ static const struct cs_rule rules[] = {
 	{"-> ", "^-+> ?(\\d+)", take_ipython_arrow},
 	{"Traceback (most recent call first)", "^ *Traceback \\(most recent call first\\):", take_last_first},
 	{"Error in ", "^ *Error in (?:atexit\\._run_exitfuncs|sys\\.excepthook):$", take_ignored},
+	{"--- Logging error ---", "^ *--- Logging error ---$", take_logging},
+	{"Call stack:", "^ *Call stack:$", take_caller},
 	{"Original exception was:", "^ *Original exception was:$", take_chain},
 };
 

@@ -484,6 +484,20 @@ static void test_traceback_among_others(void **state)
 	      "[rank1]: ValueError: one\n[rank0]: ValueError: zero\n",
 	      "traceback crash|*0 -: f@a.py:1\nValueError: zero",
 	      "traceback crash|*0 -: g@b.py:2\nValueError: one", NULL);
+	/* what ends a message; logging that cannot write is no end of a process */
+	check(TB("f") "ValueError: what\n  0%|     | 0/100 [00:10<?, ?it/s]\n" TB("g") "ValueError: what\n"
+	      "WARNING: bye\n",
+	      "traceback crash|*0 -: " TB_SEEN("f") "\nValueError: what",
+	      "traceback crash|*0 -: " TB_SEEN("g") "\nValueError: what", NULL);
+	check("--- Logging error ---\n" TB("f") "ValueError: what\nCall stack:\n"
+	      "  File \"a.py\", line 1, in a\n    b\n"
+	      "Message: 'x'\nArguments: ()\n" TB("g") "KeyError: 'k'\n",
+	      "traceback crash|0 -: " TB_SEEN("f") "|*0 -: " TB_SEEN("g") "\nValueError: what\nKeyError: 'k'",
+	      NULL);
+	/* broken lines */
+	check("Traceback (most recent call last):\n  File \"/a/b\nc.py\", line 3, in f\n    x\n"
+	      "  File \"t.py\", line 9,\nin g\n    y\nValueError: what\n",
+	      "traceback crash|*0 -: g@t.py:9 f@/a/bc.py:3\nValueError: what", NULL);
 	/* each line with a log's prefix */
 	check("ERROR 05-11 14:16:39 [core.py:396] Traceback (most recent call last):\n"
 	      "ERROR 05-11 14:16:39 [core.py:396]   File \"a.py\", line 1, in f\n"
