@@ -118,6 +118,7 @@ static const struct cs_rule rules[] = {
 	{"Killed", CS_LOG_SHELL, cs_log_shell},
 	{"Bus error", CS_LOG_SHELL, cs_log_shell},
 	{"Abort trap", CS_LOG_SHELL, cs_log_shell},
+	{"Arithmetic exception", CS_LOG_SHELL, cs_log_shell},
 	{"core dumped", CS_LOG_SHELL, cs_log_shell},
 	{"Illegal instruction", CS_LOG_SHELL, cs_log_shell},
 	{"Floating point exception", CS_LOG_SHELL, cs_log_shell},

@@ -60,7 +60,8 @@ enum cs_log_phase {
 	".{0,80})?"                                                                      \
 	"(Segmentation fault|Bus error|Aborted|Killed|Illegal instruction|Floating "     \
 	"point exception|"                                                               \
-	"Terminated|Trace/breakpoint trap|Bad system call|Abort trap)(?:: \\d+)?(?: "    \
+	"Terminated|Trace/breakpoint trap|Bad system call|Abort trap|Arithmetic "        \
+	"exception)(?:: \\d+)?(?: "                                                      \
 	"*\\(core dumped\\))?"                                                           \
 	"(?:$| {2,}\\S|\\.?$| +[^a-z ]| +python| +bash| +\\./)"
 

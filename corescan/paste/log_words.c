@@ -284,6 +284,13 @@ static bool is_value(const char *p, size_t len)
 	return !memchr(p, ' ', len) || !len;
 }
 
+/* "RuntimeError", "torch.cuda.OutOfMemoryError": more than the word "Error" */
+static bool is_exception(const char *name, size_t len)
+{
+	return (len > 5 && !memcmp(name + len - 5, "Error", 5)) ||
+	       (len > 9 && !memcmp(name + len - 9, "Exception", 9));
+}
+
 /*
  * "timeout: 600", "max_errors=5", "\"fail_fast\": false,": no more than a name and a
  * value, which says nothing of an error itself.
@@ -296,6 +303,8 @@ static bool is_setting(const char *text, size_t len)
 	       (isalnum((unsigned char)text[name]) || strchr("_-.\"'", text[name])))
 		name++;
 	if (!name || name == len || (text[name] != ':' && text[name] != '='))
+		return false;
+	if (text[name] == ':' && is_exception(text, name))
 		return false;
 	if (text[name] == ':' && text[0] != '"' && find(text, name, "rror"))
 		return name + 1 ==
@@ -317,7 +326,7 @@ static bool is_code(const char *text, size_t len)
 	word[n] = '\0';
 	if (is_in(code, CS_COUNT(code), word))
 		return true;
-	if (last && strchr("{};\\", text[last - 1]))
+	if (last && strchr("{;\\", text[last - 1]))
 		return true;
 	if (*text == '"' || *text == '\'')
 		return true;
@@ -471,10 +480,21 @@ static size_t heading_length(const char *text)
 	return n && text[n] == ' ' ? n + 1 : 0;
 }
 
+/* What a logger calls an error is one, but for the lines of a traceback in it. */
+static bool is_logged(const struct cs_line *line, const char *text, size_t len,
+		      const struct weighed *w)
+{
+	if (begins_with(text, len, foreign, CS_COUNT(foreign)))
+		return false;
+	return w->first || (!line->indent && w->n > 2 && !is_code(text, len));
+}
+
 static bool is_said(const struct cs_line *line, const char *text, size_t len)
 {
 	struct weighed w = weigh_words(text, len);
 
+	if (line->level == 'E' || line->level == 'F')
+		return is_logged(line, text, len, &w);
 	if (!w.first && !w.hint)
 		return false;
 	if (has_strong(text, len))
@@ -483,8 +503,6 @@ static bool is_said(const struct cs_line *line, const char *text, size_t len)
 		return false;
 	if (!w.first || line->level == 'I' || line->level == 'D')
 		return false;
-	if (line->level == 'E' || line->level == 'F')
-		return !begins_with(text, len, foreign, CS_COUNT(foreign));
 	if (!strncasecmp(text, "could not ", 10))
 		w.first = 1;
 	return tells(text, len, &w, line);

@@ -643,6 +643,21 @@ static bool take_number(struct reader *r)
 	return q && *q == '[' && is_known(q) && move(r, q);
 }
 
+/* pytest's "E       " before what an exception says, accelerate's "stderr: " */
+static bool take_margin(struct reader *r)
+{
+	size_t blanks;
+
+	if (r->p != r->start)
+		return false;
+	if (!strncmp(r->p, "stderr: ", 8) || !strncmp(r->p, "stdout: ", 8))
+		return move(r, r->p + 8);
+	blanks = *r->p == 'E' ? strspn(r->p + 1, " ") : 0;
+	if (blanks >= 3)
+		return move(r, r->p + 1 + (blanks < 7 ? 3 : 7));
+	return !strcmp(r->p, "E") && move(r, r->p + 1);
+}
+
 /* ---- all ---- */
 
 static bool take_bracket(struct reader *r)
@@ -682,7 +697,8 @@ static bool take_piece(struct reader *r)
 		return true;
 	if (*r->p && strchr("VIWEF", *r->p) && take_glog(r))
 		return true;
-	return (r->timed && !r->levelled && take_level(r)) || take_word(r, *p);
+	return (r->timed && !r->levelled && take_level(r)) || take_margin(r) ||
+	       take_word(r, *p);
 }
 
 void cs_prefix_read(const char *text, struct cs_prefix *ret)

@@ -92,6 +92,7 @@ static void test_shells(void **state)
 		SAME("crash SIGABRT", "Aborted (core dumped)"),
 		SAME("crash SIGKILL", "Killed"),
 		SAME("crash SIGKILL", "Killed: 9"),
+		SAME("crash SIGFPE", "Arithmetic exception (core dumped)"),
 		SAME("crash SIGABRT", "Abort trap: 6"),
 		SAME("crash SIGILL", "zsh: illegal hardware instruction  python x.py"),
 		SAME("crash SIGKILL 137", "worker-1 exited with code 137"),
@@ -207,6 +208,17 @@ static void test_messages(void **state)
 		 "call.\n"
 		 "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.;"},
 		SAME("crash", "terminate called without an active exception"),
+		{"[rank4]:[E318 07:39:53.792795153 ProcessGroupNCCL.cpp:636] [Rank 4] We "
+		 "are going down.\n",
+		 "crash <rank4>|[Rank 4] We are going down.;"},
+		{"RuntimeError:\n        An attempt has been made to start a new process "
+		 "before the\n"
+		 "        current process has finished its bootstrapping phase.\n",
+		 "crash|RuntimeError:\nAn attempt has been made to start a new process "
+		 "before the\n"
+		 "current process has finished its bootstrapping phase.;"},
+		SAME("crash",
+		     "thread main panicked: not initialized: IOError(Os { code: 11 })"),
 		{"terminate called after throwing an instance of "
 		 "'c10::DistBackendError'\n"
 		 "  what():  NCCL error in: ../a.cpp:1970, remote process exited, NCCL "
