@@ -68,7 +68,7 @@ struct cs_dialect {
 
 /** NULL-terminated; earlier ones are asked first. */
 extern const struct cs_dialect *const cs_dialects[];
-extern const struct cs_dialect cs_dialect_gdb, cs_dialect_lldb, cs_dialect_eu_stack, cs_dialect_torch,
+extern const struct cs_dialect cs_dialect_corescan, cs_dialect_gdb, cs_dialect_lldb, cs_dialect_eu_stack, cs_dialect_torch,
 	cs_dialect_backtrace, cs_dialect_sanitizer, cs_dialect_py_spy, cs_dialect_py_spy_json,
 	cs_dialect_pystack, cs_dialect_faulthandler, cs_dialect_traceback, cs_dialect_kernel, cs_dialect_log;
 
