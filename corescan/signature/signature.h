@@ -160,7 +160,8 @@ struct cs_complaints {
 
 /**
  * Read the signature files of folder @dir (*.yaml, by name; reporters.yaml, decoys.yaml and
- * fingerprint.yaml have their own form) and add them to @base, whose fingerprint stays. A signature whose id is in @base already replaces it.
+ * fingerprint.yaml have their own form) and add them to @base, whose fingerprint stays. A signature
+ * whose id is in @base already replaces it.
  *
  * @base  what to add to; may be NULL
  * @arena receives everything; @base is pointed into
