@@ -175,6 +175,8 @@ static const char *const strong[] = {
 	"exceeds the memory usage threshold",
 	"OpenBLAS : Program ",
 	"Transport retry count exceeded",
+	"raise SignalException(", /* torchrun's source, where the line below it was cut
+				     off */
 	"OMP: Error #",
 	"Waiting for thread pool to idle before forking",
 	"Other threads are currently calling into gRPC",
