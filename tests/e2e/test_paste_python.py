@@ -255,3 +255,24 @@ def test_pystack(corescan, process, tmp_path, options):
     (main,) = [t for t in report["threads"] if t["role"] == "main"]
     assert main["tid"] == process.pid
     assert len(matched(corescan, text + text, tmp_path)) == 2
+
+
+def test_pystack_core(corescan, python, tmp_path):
+    told = tmp_path / "told.json"
+    folder = tmp_path / "core"
+    folder.mkdir()
+    command = [str(python.path), str(TELL), "fault", str(told)]
+    try:
+        core = recipes.cores.by_kernel(command, folder, env={**PLAIN, **python.env})
+    except recipes.cores.Unavailable as reason:
+        pytest.skip(str(reason))
+    try:
+        text = tool("pystack", "core", core.path, python.path)
+    finally:
+        os.unlink(core.path)
+    (report,) = matched(corescan, text, tmp_path)
+    assert report["crash"]["signal"] == "SIGABRT" and report["crash"]["kind"] == "crash"
+    threads = json.loads(told.read_text())
+    assert sorted(map(of_report, report["threads"])) == sorted(map(own, threads))
+    (main,) = [t for t in report["threads"] if t["role"] == "main"]
+    assert main["tid"] == report["process"]["pid"]
