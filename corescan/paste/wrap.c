@@ -11,6 +11,7 @@
 
 /* A frame with all its arguments; beyond it, its end is not looked for. */
 #define LONGEST 8192
+#define MOST_LINES 100
 
 static bool is_number_after(struct cs_span s, const char *mark)
 {
@@ -134,7 +135,7 @@ bool cs_line_is_continued(const struct cs_line *line, struct cs_line *next, bool
 	struct cs_line whole = *next;
 	bool open;
 
-	if (!is_frame(s) || s.len > LONGEST)
+	if (!is_frame(s) || s.len > LONGEST || next->at - line->at > MOST_LINES)
 		return false;
 	open = cs_span_is_open(s);
 	if (open)
