@@ -64,14 +64,19 @@ bool cs_python_place(struct cs_span text, struct cs_python_place *ret)
 
 void cs_python_frame(struct cs_paster *p, const struct cs_python_place *place)
 {
-	struct cs_paste_frame frame = {.python = true, .line = place->line, .number = -1};
+	struct cs_paste_frame frame = {.line = place->line, .number = -1};
+	bool known = !cs_span_is(place->file, "<unknown>") && !cs_span_is(place->file, "???");
 	struct cs_span name = place->function;
 
 	/* ray says each line once: "f [repeated 6x across cluster]". */
 	name.len = cs_span_find(name, " [repeated ");
-	if (name.len)
+	/* Some print native frames in this form, too: TVM does. */
+	frame.python = known && !cs_is_native_source(place->file);
+	if (frame.python && name.len)
 		frame.function = cs_paster_keep(p, name.at, name.len);
-	if (place->file.len)
+	else if (name.len)
+		frame.function = cs_paste_function(p, name);
+	if (known && place->file.len)
 		frame.file = cs_paster_keep(p, place->file.at, place->file.len);
 	cs_paster_frame(p, &frame);
 }

@@ -13,7 +13,7 @@ struct cs_python_place {
 
 /** Read @text, which begins with `File "`; both `, in f` and faulthandler's ` in f` end it. */
 bool cs_python_place(struct cs_span text, struct cs_python_place *ret);
-/** Add the Python frame that runs there. */
+/** Add the frame that runs there: of Python, if the file is. */
 void cs_python_frame(struct cs_paster *p, const struct cs_python_place *place);
 
 /** Digits alone, that fit 32 bits. */

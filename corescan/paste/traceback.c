@@ -179,6 +179,24 @@ static bool take_last_first(struct cs_paster *p, const struct cs_line *line, con
 	return true;
 }
 
+/* TVM's handler of SIGSEGV: native frames in Python's form, the innermost first. */
+static bool take_tvm(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+{
+	static const struct cs_paste_thread thread = {.crashed = true};
+
+	(void)g;
+	if (cs_paster_has(p, &cs_dialect_traceback))
+		cs_paster_fresh(p, line);
+	cs_paster_message(p, line, line->text + line->indent);
+	cs_paster_signal(p, "SIGSEGV");
+	cs_paster_kind(p, CS_PASTE_CRASH);
+	cs_paster_thread(p, &thread, false);
+	cs_paster_state(p)->phase = FRAMES;
+	cs_paster_state(p)->number = CUT;
+	cs_paster_state(p)->line = line->number;
+	return true;
+}
+
 /* ---- frames ---- */
 
 /* A frame without a header: it was cut off, or a line of somebody else's came between. */
@@ -735,6 +753,7 @@ static const struct cs_rule rules[] = {
 	{"Error in ", "^ *Error in (?:atexit\\._run_exitfuncs|sys\\.excepthook):$", take_ignored},
 	{"--- Logging error ---", "^ *--- Logging error ---$", take_logging},
 	{"Call stack:", "^ *Call stack:$", take_caller},
+	{"Segfault", "^ *!!+ (?:TVM FFI encountered a Segfault|Segfault encountered) !!+$", take_tvm},
 	{"Original exception was:", "^ *Original exception was:$", take_chain},
 };
 

@@ -494,6 +494,13 @@ static void test_traceback_among_others(void **state)
 	      "Message: 'x'\nArguments: ()\n" TB("g") "KeyError: 'k'\n",
 	      "traceback crash|0 -: " TB_SEEN("f") "|*0 -: " TB_SEEN("g") "\nValueError: what\nKeyError: 'k'",
 	      NULL);
+	/* TVM's own, of native frames */
+	check("!!!!!!! Segfault encountered !!!!!!!\n"
+	      "  File \"a/b.cc\", line 154, in TVMFFISegFaultHandler(int)\n"
+	      "  File \"<unknown>\", line 0, in tvm::f<int>(int) const\n",
+	      "traceback crash SIGSEGV|*0 -: TVMFFISegFaultHandler(int)!?@a/b.cc:154 "
+	      "tvm::f<int>(int) const!?\n"
+	      "!!!!!!! Segfault encountered !!!!!!!", NULL);
 	/* broken lines */
 	check("Traceback (most recent call last):\n  File \"/a/b\nc.py\", line 3, in f\n    x\n"
 	      "  File \"t.py\", line 9,\nin g\n    y\nValueError: what\n",
