@@ -53,6 +53,7 @@ enum {
 #define THREAD (UINT64_C(1) << 22)  /* what a thread ended of; its name is in state->text */
 #define CUT (UINT64_C(1) << 23)     /* its header is not there */
 #define BROKEN (UINT64_C(1) << 24)  /* a frame's line goes on; its beginning is in state->text */
+#define INNERMOST (UINT64_C(1) << 25) /* a thread begins with its first frame, which is the innermost */
 #define LEVEL_SHIFT 32              /* above: what log prefix its exception has */
 
 #define MAX_MESSAGE_LINES 100U
@@ -182,17 +183,14 @@ static bool take_last_first(struct cs_paster *p, const struct cs_line *line, con
 /* TVM's handler of SIGSEGV: native frames in Python's form, the innermost first. */
 static bool take_tvm(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	static const struct cs_paste_thread thread = {.crashed = true};
-
 	(void)g;
 	if (cs_paster_has(p, &cs_dialect_traceback))
 		cs_paster_fresh(p, line);
 	cs_paster_message(p, line, line->text + line->indent);
 	cs_paster_signal(p, "SIGSEGV");
 	cs_paster_kind(p, CS_PASTE_CRASH);
-	cs_paster_thread(p, &thread, false);
-	cs_paster_state(p)->phase = FRAMES;
-	cs_paster_state(p)->number = CUT;
+	cs_paster_state(p)->phase = HEADER;
+	cs_paster_state(p)->number = CUT | INNERMOST;
 	cs_paster_state(p)->line = line->number;
 	return true;
 }
@@ -219,9 +217,12 @@ static void begin_without_header(struct cs_paster *p, const struct cs_line *line
 
 static void add_place(struct cs_paster *p, const struct cs_line *line, const struct cs_python_place *place)
 {
+	static const struct cs_paste_thread crashed = {.crashed = true};
 	struct cs_paster_state *s = cs_paster_state(p);
 
-	if (s->phase != HEADER && s->phase != FRAMES)
+	if (s->phase == HEADER && s->number & INNERMOST)
+		cs_paster_thread(p, &crashed, false);
+	else if (s->phase != HEADER && s->phase != FRAMES)
 		begin_without_header(p, line);
 	if (s->phase != FRAMES && !(s->number & (BOX | IPYTHON | GROUP))) {
 		/* The header may have words before it: only frames tell. */

@@ -501,6 +501,9 @@ static void test_traceback_among_others(void **state)
 	      "traceback crash SIGSEGV|*0 -: TVMFFISegFaultHandler(int)!?@a/b.cc:154 "
 	      "tvm::f<int>(int) const!?\n"
 	      "!!!!!!! Segfault encountered !!!!!!!", NULL);
+	check("!!!!!!! Segfault encountered !!!!!!!\n" PY_SPY,
+	      "py-spy crash SIGSEGV 17 python=3.10.12|17 MainThread main: wait@threading.py:320 "
+	      "<module>@train.py:12\n!!!!!!! Segfault encountered !!!!!!!", NULL);
 	/* broken lines */
 	check("Traceback (most recent call last):\n  File \"/a/b\nc.py\", line 3, in f\n    x\n"
 	      "  File \"t.py\", line 9,\nin g\n    y\nValueError: what\n",
