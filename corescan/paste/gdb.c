@@ -188,6 +188,7 @@ struct last_words {
 static void say_text(struct cs_paster *p, const struct cs_line *line, const struct cs_call *call,
 		     const struct last_words *how)
 {
+	static const char caught[] = "Caught signal ";
 	struct cs_strbuf text, all;
 
 	cs_strbuf_init(&text, CS_MAX_FACT_MESSAGE);
@@ -197,6 +198,8 @@ static void say_text(struct cs_paster *p, const struct cs_line *line, const stru
 			cs_strbuf_truncate(&text, text.len - 1);
 		cs_strbuf_printf(&all, "%s%s%s", how->before, cs_strbuf_text(&text), how->behind);
 		cs_paste_say(p, line, cs_strbuf_text(&all));
+		if (!strncmp(cs_strbuf_text(&text), caught, strlen(caught)))
+			cs_paster_signal_number(p, atoi(text.data + strlen(caught)));
 	}
 	cs_strbuf_deinit(&text);
 	cs_strbuf_deinit(&all);
@@ -307,6 +310,21 @@ static void add_python(struct cs_paster *p, const struct cs_call *call)
 		cs_paster_frame(p, &frame);
 }
 
+/* The frame where it stopped is the first of its stack: it needs no thread of its own. */
+static void forget_stop(struct cs_paster *p, struct cs_span function, struct cs_paste_thread *now)
+{
+	size_t n = cs_paster_count_threads(p);
+	const struct cs_paste_thread *last = n ? cs_paster_thread_at(p, n - 1) : NULL;
+
+	if (!last || last->ordinal || last->n_frames != 1 || last->frames[0].number ||
+	    !last->frames[0].function || !cs_span_is(function, last->frames[0].function))
+		return;
+	merge(now, last);
+	now->frames = NULL;
+	now->n_frames = 0;
+	cs_paster_forget_thread(p, n - 1);
+}
+
 /*
  * Frame 0 begins a stack. After another, and without the head of a thread, it is the same stack printed
  * again, if a command asked for it, or another process's. Strings of the report must be made after this.
@@ -332,6 +350,7 @@ static void begin_stack(struct cs_paster *p, const struct cs_line *line, struct 
 	cs_strbuf_put(&s->text, function.at, function.len);
 	t.tid = (int32_t)s->number;
 	t.crashed = s->phase & DIED;
+	forget_stop(p, function, &t);
 	cs_paster_thread(p, &t, false);
 }
 
