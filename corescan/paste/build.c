@@ -209,10 +209,15 @@ const char *cs_paster_last_message(const struct cs_paster *p, size_t *ret_line)
 	return last ? cs_strbuf_text(&last->text) : NULL;
 }
 
-void cs_paster_weigh(struct cs_paster *p, enum cs_paste_weight weight)
+size_t cs_paster_count_messages(const struct cs_paster *p)
 {
-	if (p->messages.n)
-		p->messages.v[p->messages.n - 1].weight = weight;
+	return p->messages.n;
+}
+
+void cs_paster_weigh(struct cs_paster *p, size_t i, enum cs_paste_weight weight)
+{
+	if (i < p->messages.n)
+		p->messages.v[i].weight = weight;
 }
 
 /* ---- what is known of the process ---- */

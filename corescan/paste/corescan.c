@@ -111,6 +111,7 @@ static bool take_crashed_markdown(struct cs_paster *p, const struct cs_line *lin
 {
 	enter(p, line, true);
 	cs_own_title(p, cs_span_of_group(g, 1), true);
+	cs_own_crashed(p);
 	cs_own_section(p, CS_OWN_STACK);
 	return true;
 }
@@ -174,6 +175,11 @@ static bool take_python(struct cs_paster *p, const struct cs_line *line, const s
 	"floating-point exception that the program|integer division|breakpoint or trap instruction|"     \
 	"a system call that the process)| sent (?:by (?:the process itself|process `?\\d|a process outside)|" \
 	"in |near )| sent$)"
+
+/* After the bold words of a verdict. */
+#define PLACE "\\*\\*(?:, in `|, called from |\\.$)"
+#define NONE                                                                                             \
+	"o thread (?:crashed: the core was taken of a process|received a fatal signal: this core was)"
 
 static const struct cs_rule rules[] = {
 	{"#", "^ {0,3}#(\\d+) +(\\S.*)$", take_frame},

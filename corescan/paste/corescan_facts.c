@@ -216,39 +216,66 @@ static void take_signal_line(struct cs_paster *p, struct cs_span s)
 		cs_paster_fact(p, "sent-from-outside");
 }
 
+/* "ValueError: its first line ... (being handled)", which is no state of a thread. */
+static void take_first_exception(struct cs_paster *p, struct cs_span value)
+{
+	static const char *const states[] = {
+		" (nothing catches it)", " (being handled when the process ended)", " (being handled)",
+		" (raised, not handled yet)", " (kept after it was handled)", " (kept for later)"};
+	struct cs_paster_state *s = cs_paster_state(p);
+	size_t state = CS_COUNT(states);
+
+	for (size_t i = 0; i < CS_COUNT(states); i++)
+		if (cs_span_ends(value, states[i]))
+			state = i;
+	if (state < CS_COUNT(states))
+		value.len -= strlen(states[state]);
+	cs_own_say(p, "");
+	/* It is the crashed thread's. */
+	s->phase |= state < 4 ? CS_OWN_FIRST : CS_OWN_FIRST | CS_OWN_KEPT;
+	cs_strbuf_put(&s->text, value.at, value.len);
+}
+
+/* Of the first lines. */
+static void take_fact(struct cs_paster *p, const char *label, struct cs_span value)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	uint64_t n;
+
+	if (!strcmp(label, "thread")) {
+		take_thread(p, value);
+	} else if (!strcmp(label, "process")) {
+		if (cs_own_number(&value, &n) && n <= INT32_MAX)
+			cs_paster_pid(p, (int32_t)n);
+	} else if (!strcmp(label, "rank")) {
+		take_rank(p, value);
+	} else if (!strcmp(label, "signal")) {
+		take_signal_line(p, value);
+	} else if (!strcmp(label, "last words")) {
+		cs_own_say(p, cs_paster_keep(p, value.at, value.len));
+		s->phase |= CS_OWN_SAID;
+	} else if (!strcmp(label, "exception")) {
+		take_first_exception(p, value);
+	}
+}
+
 static void take_label(struct cs_paster *p, const char *label, struct cs_span value)
 {
 	struct cs_paster_state *s = cs_paster_state(p);
-	unsigned section = SECTION(s);
-	uint64_t n;
 
 	s->phase &= ~CS_OWN_LABEL_BITS;
-	if (section == CS_OWN_FACTS && !strcmp(label, "thread")) {
-		take_thread(p, value);
-	} else if (section == CS_OWN_FACTS && !strcmp(label, "process")) {
-		if (cs_own_number(&value, &n) && n <= INT32_MAX)
-			cs_paster_pid(p, (int32_t)n);
-	} else if (section == CS_OWN_FACTS && !strcmp(label, "rank")) {
-		take_rank(p, value);
-	} else if (section == CS_OWN_FACTS && !strcmp(label, "signal")) {
-		take_signal_line(p, value);
-	} else if (section == CS_OWN_FACTS && !strcmp(label, "last words")) {
-		cs_own_say(p, cs_paster_keep(p, value.at, value.len));
-		s->phase |= CS_OWN_SAID;
-	} else if (section == CS_OWN_FACTS && !strcmp(label, "exception")) {
-		cs_own_say(p, "");
-		cs_own_exception(p, value);
-		cs_strbuf_put(&s->text, value.at, value.len);
-		s->phase |= CS_OWN_FIRST;
-	} else if (section == CS_OWN_PROCESS && !strcmp(label, "python")) {
+	if (SECTION(s) == CS_OWN_FACTS)
+		take_fact(p, label, value);
+	else if (!strcmp(label, "python"))
 		take_runtime(p, value);
-	} else if (section == CS_OWN_PROCESS && !strcmp(label, "versions")) {
+	else if (!strcmp(label, "versions"))
 		take_versions(p, value);
-		s->phase |= CS_OWN_VERSIONS;
-	} else if (section == CS_OWN_PROCESS && !strcmp(label, "environment")) {
+	else if (!strcmp(label, "environment"))
 		cs_own_variable(p, value);
+	if (!strcmp(label, "versions"))
+		s->phase |= CS_OWN_VERSIONS;
+	else if (!strcmp(label, "environment"))
 		s->phase |= CS_OWN_ENVIRONMENT;
-	}
 }
 
 /* Below a label: more of its value. */

@@ -227,8 +227,8 @@ static const char *take_name(struct cs_paster *p, struct cs_span *s)
 		struct cs_span rest = cs_span_from(*s, i + 1);
 		const char *name;
 
-		if (s->at[i] != '"' || (rest.len && !strchr(",:", rest.at[0]) && !cs_span_begins(rest, " (") &&
-					!cs_span_begins(rest, "</code>")))
+		if (s->at[i] != '"' ||
+		    (rest.len && !strchr(",:", rest.at[0]) && !cs_span_begins(rest, " (")))
 			continue;
 		name = cs_paster_keep(p, s->at + 2, i - 2);
 		*s = rest;
@@ -258,7 +258,7 @@ static bool says(struct cs_span s, const char *words)
 	return cs_span_find(s, words) < s.len;
 }
 
-/* ", holds the GIL, waits for a mutex that 17 has, a deadlock" */
+/* ", holds the GIL, deadlocked: waits for a mutex that 17 has" */
 static void read_state(struct cs_paster *p, struct cs_span s, struct cs_paste_thread *t)
 {
 	t->holds_gil = says(s, ", holds the GIL");
@@ -267,7 +267,7 @@ static void read_state(struct cs_paster *p, struct cs_span s, struct cs_paste_th
 		cs_paster_fact(p, "gil-holder-waits");
 		t->holds_gil = false;
 	}
-	t->deadlocked = says(s, ", a deadlock");
+	t->deadlocked = says(s, ", deadlocked");
 	t->orphaned = says(s, " does not exist");
 	if (says(s, ", collects garbage"))
 		cs_paster_fact(p, "collecting");

@@ -107,8 +107,8 @@ static bool is_footer(struct cs_span s)
 {
 	static const char name[] = "corescan ";
 
-	return cs_span_begins(s, name) && s.len > strlen(name) && isdigit((unsigned char)s.at[strlen(name)]) &&
-	       cs_span_find(s, "`") == s.len;
+	return cs_span_begins(s, name) && s.len > strlen(name) &&
+	       isdigit((unsigned char)s.at[strlen(name)]) && cs_span_find(s, "`") == s.len;
 }
 
 /* ---- titles ---- */
@@ -213,6 +213,17 @@ static bool take_in_section(struct cs_paster *p, const struct cs_line *line)
 	return true;
 }
 
+/* `Task "train" (train), waiting`, "3 greenlets, waiting: ..."; in an issue any sentence or item. */
+static bool is_task(const struct cs_paster_state *s, struct cs_span text)
+{
+	uint64_t n;
+
+	if (s->phase & CS_OWN_MARKDOWN || cs_span_begins(text, "Task") || cs_span_begins(text, "Greenlet"))
+		return true;
+	return cs_own_number(&text, &n) &&
+	       (cs_span_begins(text, " tasks") || cs_span_begins(text, " greenlets"));
+}
+
 /* A line at the left edge that is no heading: a title, or a line of a block; else somebody else's. */
 static bool take_at_edge(struct cs_paster *p, const struct cs_line *line)
 {
@@ -231,8 +242,9 @@ static bool take_at_edge(struct cs_paster *p, const struct cs_line *line)
 	if (section == CS_OWN_VARIABLES)
 		return take_in_section(p, line);
 	/* Tasks and greenlets, and in an issue all that is told in sentences. */
-	return section == CS_OWN_FINDING || section == CS_OWN_OTHER ? s->phase & CS_OWN_MARKDOWN ||
-		       section == CS_OWN_OTHER : s->phase & CS_OWN_MARKDOWN && cs_span_ends(text, "`");
+	if (section == CS_OWN_OTHER || !(s->phase & CS_OWN_MARKDOWN))
+		return section == CS_OWN_OTHER && is_task(s, text);
+	return section == CS_OWN_FINDING || cs_span_ends(text, "`");
 }
 
 static bool take_any(struct cs_paster *p, const struct cs_line *line)

@@ -71,6 +71,8 @@ void cs_own_say_more(struct cs_paster *p, const struct cs_line *line, size_t ind
 void cs_own_said(struct cs_paster *p);
 /** The title above an exception: `Thread 17 "name" (being handled)`, which says what it weighs. */
 void cs_own_exception(struct cs_paster *p, struct cs_span title);
+/** Who crashed is known now: its exceptions are final, those of others are not. */
+void cs_own_crashed(struct cs_paster *p);
 /** A line below it. */
 void cs_own_exception_line(struct cs_paster *p, const struct cs_line *line);
 

@@ -47,9 +47,10 @@ static void put_message(struct cs_paster *p, const char *text, size_t len)
 		return;
 	kept = cs_paster_keep(p, text, len);
 	cs_paster_message(p, &line, kept);
-	cs_paster_weigh(p, phase & CS_OWN_HANDLED ? CS_PASTE_HANDLED
-			   : phase & CS_OWN_KEPT  ? CS_PASTE_KEPT
-						  : CS_PASTE_FINAL);
+	cs_paster_weigh(p, cs_paster_count_messages(p) - 1,
+			phase & CS_OWN_HANDLED ? CS_PASTE_HANDLED
+			: phase & CS_OWN_KEPT  ? CS_PASTE_KEPT
+					       : CS_PASTE_FINAL);
 }
 
 void cs_own_said(struct cs_paster *p)
@@ -132,6 +133,49 @@ static bool has_crashed(struct cs_paster *p, struct cs_span title)
 	return false;
 }
 
+/*
+ * In an issue exceptions come before the stack of the crashed thread. The first that is raised is thought to
+ * be its own - they stand before those of others - until its number is known. The state's number has the
+ * thread, the first of its messages, and how many these are.
+ */
+static bool assume(struct cs_paster *p, struct cs_span title)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	size_t first = cs_paster_count_messages(p);
+	uint64_t tid;
+
+	if (!(s->phase & CS_OWN_MARKDOWN) || cs_paster_count_threads(p) || s->number || first > UINT16_MAX ||
+	    !cs_span_begins(title, "Thread "))
+		return false;
+	title = cs_span_from(title, strlen("Thread "));
+	if (!cs_own_number(&title, &tid) || !tid || tid > INT32_MAX)
+		return false;
+	s->number = tid << 32 | first << 16;
+	return true;
+}
+
+/* All messages of the assumed exception have been added. */
+static void end_assumed(struct cs_paster *p)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	size_t first = s->number >> 16 & UINT16_MAX, n = cs_paster_count_messages(p);
+
+	if (s->number && !(s->number & UINT16_MAX) && n > first)
+		s->number |= CS_MIN(n - first, (size_t)UINT16_MAX);
+}
+
+void cs_own_crashed(struct cs_paster *p)
+{
+	struct cs_paster_state *s = cs_paster_state(p);
+	size_t first = s->number >> 16 & UINT16_MAX;
+
+	end_assumed(p);
+	if (s->number && !is_crashed(p, s->number >> 32))
+		for (size_t i = 0; i < (s->number & UINT16_MAX); i++)
+			cs_paster_weigh(p, first + i, CS_PASTE_HANDLED);
+	s->number = 0;
+}
+
 void cs_own_exception(struct cs_paster *p, struct cs_span title)
 {
 	struct cs_paster_state *s = cs_paster_state(p);
@@ -141,8 +185,10 @@ void cs_own_exception(struct cs_paster *p, struct cs_span title)
 	bool raised = caught || cs_span_ends(title, " (raised, not handled yet)");
 
 	cs_own_said(p);
+	end_assumed(p);
 	s->phase &= ~(CS_OWN_KEPT | CS_OWN_HANDLED);
-	if (fatal || (raised && cs_paster_known_kind(p) != CS_PASTE_HANG && has_crashed(p, title)))
+	if (fatal || (raised && cs_paster_known_kind(p) != CS_PASTE_HANG &&
+		      (has_crashed(p, title) || assume(p, title))))
 		return;
 	s->phase |= caught ? CS_OWN_HANDLED : CS_OWN_KEPT;
 }
@@ -150,7 +196,8 @@ void cs_own_exception(struct cs_paster *p, struct cs_span title)
 /* True of what stands between two exceptions of a chain. */
 static bool is_link(struct cs_span s)
 {
-	return cs_span_begins(s, "  The next one ") || cs_span_begins(s, "  While the one above was being ") ||
+	return cs_span_begins(s, "  The next one ") ||
+	       cs_span_begins(s, "  While the one above was being ") ||
 	       (cs_span_begins(s, "  ... ") && cs_span_find(s, " more exceptions") < s.len);
 }
 
@@ -175,7 +222,8 @@ void cs_own_exception_line(struct cs_paster *p, const struct cs_line *line)
 		s->phase |= CS_OWN_BLANK;
 		return;
 	}
-	if ((s->phase & CS_OWN_BLANK && is_link(text)) || cs_span_is(text, "  Traceback (most recent call last):")) {
+	if ((s->phase & CS_OWN_BLANK && is_link(text)) ||
+	    cs_span_is(text, "  Traceback (most recent call last):")) {
 		end_message(s);
 		s->phase &= ~(CS_OWN_BLANK | CS_OWN_TRACE);
 		s->phase |= cs_span_begins(text, "  Traceback") ? CS_OWN_TRACE : 0;

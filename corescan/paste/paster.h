@@ -68,7 +68,8 @@ struct cs_dialect {
 
 /** NULL-terminated; earlier ones are asked first. */
 extern const struct cs_dialect *const cs_dialects[];
-extern const struct cs_dialect cs_dialect_corescan, cs_dialect_gdb, cs_dialect_lldb, cs_dialect_eu_stack, cs_dialect_torch,
+extern const struct cs_dialect cs_dialect_corescan;
+extern const struct cs_dialect cs_dialect_gdb, cs_dialect_lldb, cs_dialect_eu_stack, cs_dialect_torch,
 	cs_dialect_backtrace, cs_dialect_sanitizer, cs_dialect_py_spy, cs_dialect_py_spy_json,
 	cs_dialect_pystack, cs_dialect_faulthandler, cs_dialect_traceback, cs_dialect_kernel, cs_dialect_log;
 
@@ -118,8 +119,9 @@ void cs_paster_continue(struct cs_paster *p, const struct cs_line *line, const c
 /** The message that was added last, and the line where it ended; NULL: none. Valid until the next. */
 const char *cs_paster_last_message(const struct cs_paster *p, size_t *ret_line);
 
-/** Of the message that was added last. */
-void cs_paster_weigh(struct cs_paster *p, enum cs_paste_weight weight);
+size_t cs_paster_count_messages(const struct cs_paster *p);
+/** Of message @i of those that were added. */
+void cs_paster_weigh(struct cs_paster *p, size_t i, enum cs_paste_weight weight);
 
 /** What is known already stays; signals may be "SIGSEGV", "segfault", 11. */
 void cs_paster_signal(struct cs_paster *p, const char *name);
