@@ -102,6 +102,7 @@ static bool take_crashed(struct cs_paster *p, const struct cs_line *line, const 
 	open = cs_paster_current(p);
 	if (!open || !open->crashed || cs_paster_last_frame(p))
 		cs_own_title(p, title, true);
+	cs_paster_kind(p, CS_PASTE_CRASH);
 	cs_own_section(p, CS_OWN_STACK);
 	return true;
 }
@@ -112,6 +113,7 @@ static bool take_crashed_markdown(struct cs_paster *p, const struct cs_line *lin
 	enter(p, line, true);
 	cs_own_title(p, cs_span_of_group(g, 1), true);
 	cs_own_crashed(p);
+	cs_paster_kind(p, CS_PASTE_CRASH);
 	cs_own_section(p, CS_OWN_STACK);
 	return true;
 }
@@ -173,8 +175,8 @@ static bool take_python(struct cs_paster *p, const struct cs_line *line, const s
 	"no details: the core|general protection fault; the kernel|the privileged instruction|"          \
 	"the bytes at the program counter|deliberate trap|instruction of |illegal instruction: |"        \
 	"floating-point exception that the program|integer division|breakpoint or trap instruction|"     \
-	"a system call that the process)| sent (?:by (?:the process itself|process `?\\d|a process outside)|" \
-	"in |near )| sent$)"
+	"a system call that the process)| sent (?:in |near |by (?:the process itself|process `?\\d|"       \
+	"a process outside))| sent$)"
 
 /* After the bold words of a verdict. */
 #define PLACE "\\*\\*(?:, in `|, called from |\\.$)"
@@ -185,19 +187,16 @@ static const struct cs_rule rules[] = {
 	{"#", "^ {0,3}#(\\d+) +(\\S.*)$", take_frame},
 	{"py ", "^ {0,3}py +(\\S.*)$", take_python},
 	{"SIG", "^" SIGNAL TOLD, take_verdict},
-	{"**SIG", "^\\*\\*(" SIGNAL TOLD ".*)\\*\\*(?:, in `|, called from |\\.$)", take_markdown},
+	{"**SIG", "^\\*\\*(" SIGNAL TOLD ".*)" PLACE, take_markdown},
 	{"Stack of the crashed thread ", "^Stack of the crashed thread (\\d+)$", take_crashed},
 	{"**Stack of the crashed thread**", "^\\*\\*Stack of the crashed thread\\*\\* `+ ?(.*?) ?`+$",
 	 take_crashed_markdown},
-	{" distinct stack", "^(?:\\*\\*)?(?:(Other )t|T)hreads: ([\\d,]+) in [\\d,]+ distinct stacks?(?:\\*\\*)?$",
-	 take_others},
+	{" distinct stack",
+	 "^(?:\\*\\*)?(?:(Other )t|T)hreads: ([\\d,]+) in [\\d,]+ distinct stacks?(?:\\*\\*)?$", take_others},
 	{"ignal ", "^signal \\d+" TOLD, take_verdict},
-	{"**Signal ", "^\\*\\*(" SIGNAL TOLD ".*)\\*\\*(?:, in `|, called from |\\.$)", take_markdown},
-	{"o thread ", "^(?:No thread crashed: the core was taken|no thread received a fatal signal: this core)",
-	 take_verdict},
-	{"**No thread ",
-	 "^\\*\\*((?:No thread crashed: the core was taken|No thread received a fatal signal: this core).*)\\*\\*",
-	 take_markdown},
+	{"**Signal ", "^\\*\\*(" SIGNAL TOLD ".*)" PLACE, take_markdown},
+	{"o thread ", "^[Nn]" NONE, take_verdict},
+	{"**No thread ", "^\\*\\*(N" NONE ".*)" PLACE, take_markdown},
 	{"## Core ", "^## Core \\d+ of \\d+: `+ ?(.*?) ?`+$", take_core},
 };
 

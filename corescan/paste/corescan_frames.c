@@ -325,7 +325,7 @@ static bool next_member(struct cs_paster *p, struct cs_span *list, uint64_t *ret
 		*list = cs_span_from(*list, 1);
 	}
 	*ret_name = take_name(p, list);
-	return !list->len || strchr(", ", list->at[0]);
+	return !list->len || strchr(", )", list->at[0]);
 }
 
 static void add_members(struct cs_paster *p, struct group *g, struct cs_span list)

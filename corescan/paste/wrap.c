@@ -36,6 +36,15 @@ static bool is_frame(struct cs_span s)
 	return false;
 }
 
+/* Below a frame that corescan has cut to a terminal's width, brackets and all. */
+static bool is_remark(struct cs_span s)
+{
+	return (cs_span_begins(s, "py  ") && cs_span_find(s, " at ") < s.len) ||
+	       cs_span_begins(s, "... the ") || cs_span_begins(s, "<frames are missing here") ||
+	       cs_span_begins(s, "the stack cannot be followed further") ||
+	       (cs_span_begins(s, "(") && cs_span_find(s, " of the interpreter itself ") < s.len);
+}
+
 /* What stands at the beginning of lines of its own. */
 static bool begins_something(struct cs_span s, size_t indent)
 {
@@ -46,7 +55,7 @@ static bool begins_something(struct cs_span s, size_t indent)
 		"Exception", "terminate called", "*** ", "SUMMARY:", "```", "$ ", "Core was", "File \"",
 	};
 
-	if (is_frame(s))
+	if (is_frame(s) || is_remark(s))
 		return true;
 	for (size_t i = 0; i < CS_COUNT(words); i++)
 		if (cs_span_begins(s, words[i]))
