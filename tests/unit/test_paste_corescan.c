@@ -11,6 +11,29 @@
 
 static const char weights[] = {[CS_PASTE_FINAL] = '!', [CS_PASTE_KEPT] = '~', [CS_PASTE_HANDLED] = '?'};
 
+static void show_threads(FILE *out, const struct cs_paste *p)
+{
+	for (size_t i = 0; i < p->n_threads; i++) {
+		const struct cs_paste_thread *t = &p->threads[i];
+
+		fprintf(out, "%s%d", t->crashed ? "*" : "", t->tid);
+		fprintf(out, "%s%s", t->name ? " " : "", t->name ? t->name : "");
+		fprintf(out, "%s%s%s", t->role ? " (" : "", t->role ? t->role : "", t->role ? ")" : "");
+		fprintf(out, "%s%s%s%s\n", t->holds_gil ? " holds" : "", t->waits_for_gil ? " waits" : "",
+			t->deadlocked ? " deadlocked" : "", t->orphaned ? " orphaned" : "");
+		for (size_t k = 0; k < t->n_frames; k++) {
+			const struct cs_paste_frame *f = &t->frames[k];
+
+			fprintf(out, "%s%s", f->python ? "> " : "", f->function ? f->function : "-");
+			if (f->library)
+				fprintf(out, " (%s)", f->library);
+			if (f->file)
+				fprintf(out, " %s:%u", f->file, f->line);
+			fputc('\n', out);
+		}
+	}
+}
+
 /*
  * "SIGABRT 17" for the report, its facts, "! text" for a message (~ kept, ? handled), "*17 name (role)" for a
  * thread (* crashed), "function (library) file:line" for a frame, "> " before one of Python.
@@ -31,25 +54,7 @@ static struct cs_error *show(void *arg, const struct cs_paste *p)
 	fputc('\n', out);
 	for (size_t i = 0; i < p->n_messages; i++)
 		fprintf(out, "%c %s\n", weights[p->weights[i]], p->messages[i]);
-	for (size_t i = 0; i < p->n_threads; i++) {
-		const struct cs_paste_thread *t = &p->threads[i];
-
-		fprintf(out, "%s%d", t->crashed ? "*" : "", t->tid);
-		fprintf(out, "%s%s", t->name ? " " : "", t->name ? t->name : "");
-		fprintf(out, "%s%s%s", t->role ? " (" : "", t->role ? t->role : "", t->role ? ")" : "");
-		fprintf(out, "%s%s%s%s\n", t->holds_gil ? " holds" : "", t->waits_for_gil ? " waits" : "",
-			t->deadlocked ? " deadlocked" : "", t->orphaned ? " orphaned" : "");
-		for (size_t k = 0; k < t->n_frames; k++) {
-			const struct cs_paste_frame *f = &t->frames[k];
-
-			fprintf(out, "%s%s", f->python ? "> " : "", f->function ? f->function : "-");
-			if (f->library)
-				fprintf(out, " (%s)", f->library);
-			if (f->file)
-				fprintf(out, " %s:%u", f->file, f->line);
-			fputc('\n', out);
-		}
-	}
+	show_threads(out, p);
 	return NULL;
 }
 
