@@ -35,8 +35,8 @@ void cs_fault_explain(const struct cs_incident *in, struct cs_crash *ret);
  */
 void cs_abort_explain(const struct cs_incident *in, struct cs_crash *ret);
 
-/** What other runtimes said before they called abort(): sets @ret->message and message_source. False: nothing that
- * is known. */
+/** What other runtimes said before they called abort(): sets @ret->message and message_source. False:
+ * nothing that is known. */
 bool cs_panic_find(const struct cs_incident *in, struct cs_crash *ret);
 
 /** The text in the C library's __abort_msg; NULL if there is none. In the scene's arena.

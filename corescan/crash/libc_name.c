@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The many names that one function of the C library has: aliases, versions, 64-bit times. Knows names alone. */
+/* The many names that one function of the C library has: aliases, versions, 64-bit times. */
 #include "crash/crash.h"
 
 #include <string.h>

@@ -374,8 +374,8 @@ static void add_frame(struct cs_paster *p, const struct cs_paste_frame *frame)
 /* Handlers of what kills, by their names: others run while a process goes on. */
 static bool is_fatal_handler(const char *name)
 {
-	static const char *const parts[] = {"atal", "rror", "segv", "SEGV", "rash", "ailure"
-		"", "bort", "ackTrace"};
+	static const char *const parts[] = {"atal", "rror",   "segv", "SEGV",
+					    "rash", "ailure", "bort", "ackTrace"};
 
 	for (size_t i = 0; name && i < CS_COUNT(parts); i++)
 		if (strstr(name, parts[i]))

@@ -305,9 +305,10 @@ bool cs_call_text(const struct cs_call *call, const char *name, struct cs_strbuf
 
 const char *cs_paste_function(struct cs_paster *p, struct cs_span s)
 {
-	static const char *const nothing[] = {"??",     "???",       "?? ()",    "n/a",       "(unknown)",
-					      "<unknown "
-					      "function>", "<unknown>", "[unknown]", "(null)", "0x0"};
+	static const char *const nothing[] = {
+		"??",        "???",       "?? ()",     "n/a",    "(unknown)", "<unknown function>",
+		"<unknown>", "[unknown]", "(null)",    "0x0",
+	};
 	const char *name;
 
 	s = cs_span_trim(s);

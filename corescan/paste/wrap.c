@@ -49,10 +49,10 @@ static bool is_remark(struct cs_span s)
 static bool begins_something(struct cs_span s, size_t indent)
 {
 	static const char *const words[] = {
-		"(gdb)",    "(More stack", "Backtrace stopped", "--",   "[",	"No locals", "No symbol "
-		"table",
-		"=====",    "Traceback",   "Program ",	 "TID ", "PID ",     "* ",	"thread #",
-		"Exception", "terminate called", "*** ", "SUMMARY:", "```", "$ ", "Core was", "File \"",
+		"(gdb)",     "(More stack",      "Backtrace stopped", "--",       "[",    "No locals",
+		"=====",     "No symbol table",  "Traceback",	 "Program ", "TID ", "PID ",
+		"Exception", "terminate called", "SUMMARY:",	  "thread #", "*** ", "* ",
+		"Core was",  "File \"",	  "```",	       "$ ",
 	};
 
 	if (is_frame(s) || is_remark(s))

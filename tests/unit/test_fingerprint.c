@@ -495,8 +495,8 @@ static void test_nothing_known_is_no_fingerprint(void **state)
 		"{'signal': 'SIGABRT', 'message': 'Fatal Python error: Aborted'}",
 		"{'kind': 'hang', 'threads': [" WAITER "]}",
 		"{'kind': 'hang', 'threads': [" MAIN("") ", " WAITER "]}",
-		"{'signal': 'SIGSEGV', 'threads': [{'frames': ['?? (libc.so.6)', '?? (?)', "
-		"'_PyEval_EvalFrameDefault (python3.11)', '_start (python3.11)']}]}",
+		("{'signal': 'SIGSEGV', 'threads': [{'frames': ['?? (libc.so.6)', '?? (?)', "
+		 "'_PyEval_EvalFrameDefault (python3.11)', '_start (python3.11)']}]}"),
 	};
 	struct world *w = *state;
 

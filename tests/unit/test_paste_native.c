@@ -571,8 +571,8 @@ static void test_hostile(void **state)
 		"#0  f (x=\"\n#1  g (y='\n#2  <<<<<<<< (\n#3  operator\n#4  operator( (a=1\n",
 		"Thread 99999999999 (Thread 0x7f (LWP 99999999999)):\n#0  f () at a.c:99999999999999\n",
 		"frame #99999999999999999999999: f\nframe #1:\nframe #: x\nframe #2: + 0x\n",
-		"* thread #4294967296\n  frame #0: 0x1 `\n  frame #1: 0x1 a`\n  frame #2: 0x1 a`f( at b "
-		"[inlined] \n",
+		("* thread #4294967296\n  frame #0: 0x1 `\n  frame #1: 0x1 a`\n  frame #2: 0x1 a`f( at b "
+		 "[inlined] \n"),
 		"#0  0x0000000000000001 (+ 0x1)\n    @     0x1 \n[0x1]()[0x1]\n==1== at 0x1: (in )\n",
 		"==99999999999999==ERROR: AddressSanitizer: \n    #0 0x1 in  ()\n    #1 0x1 in (+0x1)\n",
 		"#0  __assert_fail (assertion=, file=\"\\\n#1  malloc_printerr (str=\"\\9\\\\",

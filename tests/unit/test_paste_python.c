@@ -523,8 +523,8 @@ static void test_many(void **state)
 	static const char *const texts[] = {
 		PY_SPY, TB("f") "ValueError: what\n", "Fatal Python error: Segmentation fault\n\n" DUMP,
 		"[{" MEMBERS("17", "17", "null", "false") "}]\n",
-		"Traceback for thread 30 [] (most recent call last):\n"
-			"    (Python) File \"u.py\", line 1, in <module>\n",
+		("Traceback for thread 30 [] (most recent call last):\n"
+		 "    (Python) File \"u.py\", line 1, in <module>\n"),
 	};
 
 	(void)state;
