@@ -120,13 +120,12 @@ static struct cs_error *match_file(struct matching *m, const char *path)
 	if (!in) {
 		why = cs_error_os(errno, "cannot be opened");
 	} else {
-		struct cs_error *err = cs_paste_read(in, path, match_paste, m);
-
+		why = cs_paste_read(in, match_paste, m);
 		if (in != stdin)
 			fclose(in);
-		if (err)
-			return err;
-		if (m->n_reports == m->n_before)
+		if (why && (cs_error_code(why) == CS_ERR_NOMEM || ferror(m->output->stream)))
+			return CS_TAKE(why);
+		if (!why && m->n_reports == m->n_before)
 			why = cs_error_new(CS_ERR_FORMAT,
 					   "no backtrace, error message or exit status was found in it; "
 					   "docs/HOWTO-match.md lists the forms that are read");

@@ -40,7 +40,7 @@ static struct cs_error *not_elf(const char *path, const uint8_t *head, size_t n)
 	}
 	return cs_error_new(CS_ERR_UNSUPPORTED,
 			    "%s: is not a core: it does not begin with an ELF header (e_ident); give "
-			    "the core file, compressed or not",
+			    "the core file, compressed or not; backtraces and logs go to corescan match",
 			    path);
 }
 

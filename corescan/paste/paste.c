@@ -24,7 +24,6 @@ struct input {
 	struct cs_reading reading;
 	CS_VEC(struct cs_paster *) streams; /* owned; [0] has no label */
 	FILE *in;
-	const char *name;
 	struct cs_strbuf raw, clean; /* a line as it was read, and what is in it */
 	struct cs_strbuf held;       /* the line that the next may continue */
 	char held_label[CS_MAX_PASTE_LABEL + 1];
@@ -234,10 +233,33 @@ static int by_first_line(const void *a, const void *b)
 	return ((*x)->first_line > (*y)->first_line) - ((*x)->first_line < (*y)->first_line);
 }
 
-struct cs_error *cs_paste_read(FILE *file, const char *name, cs_paste_fn *fn, void *arg)
+/* What begins so is no text. A core has texts in it that would be taken for reports. */
+static struct cs_error *check_beginning(const struct input *in)
 {
-	CS_CLEANUP(input_deinit)
-	struct input in = {.reading = {.fn = fn, .arg = arg}, .in = file, .name = name};
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *what;
+	} magics[] = {
+		{"\177ELF", 4, "an ELF file; if it is a core, leave out the word match"},
+		{"\x1f\x8b", 2, "compressed (gzip); unpack it; a core needs no match"},
+		{"\3757zXZ", 5, "compressed (xz); unpack it; a core needs no match"},
+		{"\x28\xb5\x2f\xfd", 4, "compressed (zstd); unpack it; a core needs no match"},
+		{"\x04\x22\x4d\x18", 4, "compressed (lz4); unpack it; a core needs no match"},
+		{"BZh", 3, "compressed (bzip2); unpack it; a core needs no match"},
+		{"PK\003\004", 4, "a zip archive; unpack it"},
+	};
+
+	for (size_t i = 0; i < CS_COUNT(magics); i++)
+		if (in->raw.len >= magics[i].len && !memcmp(in->raw.data, magics[i].bytes, magics[i].len))
+			return cs_error_new(CS_ERR_FORMAT, "is no text but %s", magics[i].what);
+	return NULL;
+}
+
+struct cs_error *cs_paste_read(FILE *file, cs_paste_fn *fn, void *arg)
+{
+	CS_CLEANUP(input_deinit) struct input in = {.reading = {.fn = fn, .arg = arg}, .in = file};
+	bool first = true;
 
 	cs_strbuf_init(&in.raw, CS_MAX_PASTE_LINE);
 	cs_strbuf_init(&in.clean, 4 * CS_MAX_PASTE_LINE);
@@ -246,11 +268,14 @@ struct cs_error *cs_paste_read(FILE *file, const char *name, cs_paste_fn *fn, vo
 	if (!add_stream(&in, NULL))
 		return &cs_nomem;
 	while (read_line(&in)) {
+		if (first)
+			CS_TRY(check_beginning(&in));
+		first = false;
 		take_line(&in);
 		CS_TRY(error_of(&in));
 	}
 	if (ferror(file))
-		return cs_error_os(errno, "%s: cannot be read", name);
+		return cs_error_os(errno, "cannot be read");
 	flush_held(&in);
 	qsort(in.streams.v, in.streams.n, sizeof(*in.streams.v), by_first_line);
 	for (size_t i = 0; i < in.streams.n; i++)

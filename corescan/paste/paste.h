@@ -84,9 +84,9 @@ typedef struct cs_error *cs_paste_fn(void *arg, const struct cs_paste *paste);
  * Read all reports in @in. Where text of several processes or ranks is mixed line by line and the lines say
  * whose they are, each gets its own; reports come in the order in which they end.
  *
- * @name for messages
- * Errors: OS, NOMEM, and those of @fn. Text that says nothing gives no report, which is no error.
+ * Errors: FORMAT (it is a core, or compressed), OS, NOMEM, and those of @fn. Text that says nothing gives no
+ * report, which is no error.
  */
-CS_MUST_CHECK struct cs_error *cs_paste_read(FILE *in, const char *name, cs_paste_fn *fn, void *arg);
+CS_MUST_CHECK struct cs_error *cs_paste_read(FILE *in, cs_paste_fn *fn, void *arg);
 
 #endif

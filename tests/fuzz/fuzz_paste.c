@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!in || (!scanner && !cs_ok(cs_scanner_create(&cs_signatures_builtin, &scanner))))
 		abort();
 	check.scanner = scanner;
-	if (!cs_ok(cs_paste_read(in, "fuzz", look, &check)))
+	if (!cs_ok(cs_paste_read(in, look, &check)))
 		abort();
 	fclose(in);
 	return 0;

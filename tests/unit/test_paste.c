@@ -58,7 +58,7 @@ static struct cs_error *read_bytes(const char *text, size_t len, struct seen *se
 	struct cs_error *err;
 
 	assert_non_null(in);
-	err = cs_paste_read(in, "text", keep, seen);
+	err = cs_paste_read(in, keep, seen);
 	fclose(in);
 	return err;
 }
@@ -152,6 +152,32 @@ static void test_an_error_of_the_reader_ends_it(void **state)
 	forget(&seen);
 }
 
+/* Cores have many texts in them that look like reports. */
+static void test_what_is_no_text(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *said;
+	} rows[] = {
+		{"\177ELF\2\1\1\0\nSegmentation fault (core dumped)\n", 43, "ELF"},
+		{"\x1f\x8b\x08\0\nKilled\n", 12, "gzip"},
+		{"\3757zXZ\0\nKilled\n", 14, "xz"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < CS_COUNT(rows); i++) {
+		struct seen seen = {0};
+		struct cs_error *err = read_bytes(rows[i].bytes, rows[i].len, &seen);
+
+		assert_non_null(err);
+		assert_int_equal(cs_error_code(err), CS_ERR_FORMAT);
+		assert_non_null(strstr(cs_error_message(err), rows[i].said));
+		assert_int_equal(seen.n, 0);
+		cs_error_destroy(err);
+	}
+}
+
 /* Ten thousand threads, each with a label of its own; a line of 3 MiB; bytes that are no text. */
 static void test_limits(void **state)
 {
@@ -212,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_reports_end),
 		cmocka_unit_test(test_ranks_are_told_apart),
 		cmocka_unit_test(test_an_error_of_the_reader_ends_it),
+		cmocka_unit_test(test_what_is_no_text),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_patterns_compile),
 	};

@@ -67,7 +67,7 @@ static void expect(const char *text, const char *expected)
 	assert_non_null(in);
 	out = open_memstream(&all, &size);
 	assert_non_null(out);
-	assert_null(cs_paste_read(in, "text", show, out));
+	assert_null(cs_paste_read(in, show, out));
 	fclose(in);
 	fclose(out);
 	assert_string_equal(all, expected);

@@ -64,7 +64,7 @@ static void check(const char *text, const char *want)
 	out = open_memstream(&got, &size);
 	assert_non_null(in);
 	assert_non_null(out);
-	assert_null(cs_paste_read(in, "text", print, out));
+	assert_null(cs_paste_read(in, print, out));
 	fclose(in);
 	fclose(out);
 	if (strcmp(got, want))

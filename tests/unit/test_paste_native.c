@@ -60,7 +60,7 @@ static char *read_text(const char *text, size_t len, size_t *ret_n)
 	assert_non_null(in);
 	seen.out = open_memstream(&all, &size);
 	assert_non_null(seen.out);
-	err = cs_paste_read(in, "text", show, &seen);
+	err = cs_paste_read(in, show, &seen);
 	assert_null(err);
 	fclose(in);
 	fclose(seen.out);

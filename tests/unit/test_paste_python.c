@@ -71,7 +71,7 @@ static void read_text(const char *text, size_t len, struct seen *seen)
 
 	*seen = (struct seen){0};
 	assert_non_null(in);
-	assert_null(cs_paste_read(in, "text", keep, seen));
+	assert_null(cs_paste_read(in, keep, seen));
 	fclose(in);
 }
 
