@@ -187,15 +187,6 @@ static bool take_at(struct cs_paster *p, const struct cs_line *line, const struc
 	return true;
 }
 
-/* Said of the same stack: where the program counter was, how many frames are left out. */
-static bool take_remark(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
-{
-	(void)p;
-	(void)line;
-	(void)g;
-	return true;
-}
-
 /* ---- backtrace_symbols() ---- */
 
 /*
@@ -534,9 +525,9 @@ static const struct cs_rule rules[] = {
 	{"*** Signal ", "\\*\\*\\* Signal \\d+ \\((SIG[A-Z0-9]+)\\).*received by PID (\\d+)", take_signal},
 	{"*** Check failure stack trace: ***", "", take_check},
 	{"*** StackTrace Information ***", "", take_check},
-	{"@ ", "@ +\\.\\.\\. and at least \\d+ more frames", take_remark},
+	{"@ ", "@ +\\.\\.\\. and at least \\d+ more frames", NULL},
 	{"PC: @", "\\bPC: @ +(?:0x)?([0-9a-f]{1,16}) +(\\S.*)$", take_pc},
-	{"*** Aborted at ", "^ *\\*\\*\\* Aborted at \\d+ ", take_remark},
+	{"*** Aborted at ", "^ *\\*\\*\\* Aborted at \\d+ ", NULL},
 	{"backtrace", "^.{0,40}={4,} ?backtrace(?: \\(tid: *(\\d+)\\))? ?={4,}", take_ucx_head},
 	{"======= Backtrace: =", "", take_check},
 	{"======= Memory map: =", "", take_map},

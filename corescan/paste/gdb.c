@@ -606,15 +606,6 @@ static bool take_prompt(struct cs_paster *p, const struct cs_line *line, const s
 	return true;
 }
 
-/* Remarks that say nothing of the process. */
-static bool take_remark(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
-{
-	(void)p;
-	(void)line;
-	(void)g;
-	return true;
-}
-
 /* "(More stack frames follow...)", "Backtrace stopped: ..." */
 static bool take_end(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
@@ -650,8 +641,8 @@ static const struct cs_rule rules[] = {
 	{"Waiting for the GIL", "Waiting for the GIL", take_gil},
 	{"frames follow", "^\\(More stack frames follow", take_end},
 	{"Backtrace stopped", "^Backtrace stopped:", take_end},
-	{"[Thread debugging using", "", take_remark},
-	{"Using host libthread_db", "", take_remark},
+	{"[Thread debugging using", "", NULL},
+	{"Using host libthread_db", "", NULL},
 };
 
 /* Source lines of py-bt; what bt full prints of locals is nobody's message. */

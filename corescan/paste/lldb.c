@@ -212,20 +212,12 @@ static bool take_begin(struct cs_paster *p, const struct cs_line *line, const st
 	return true;
 }
 
-static bool take_remark(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
-{
-	(void)p;
-	(void)line;
-	(void)g;
-	return true;
-}
-
 static const struct cs_rule rules[] = {
 	{"frame #", "^ *\\*? *frame #(\\d+): 0x[0-9a-f]+(?: ([^`]*)`(.*))?$", take_frame},
 	{"thread #", "^ *(\\*)? *thread #(\\d+)(?:[,:] *(.*))?$", take_thread},
 	{"Core file '", "^Core file '.*' \\(\\w+\\) was loaded", take_begin},
 	{"(lldb) ", "^\\(lldb\\) (?:target create|process attach|attach)", take_begin},
-	{"(lldb)", "^\\(lldb\\)", take_remark},
+	{"(lldb)", "^\\(lldb\\)", NULL},
 };
 
 const struct cs_dialect cs_dialect_lldb = {

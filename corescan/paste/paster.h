@@ -51,7 +51,7 @@ const char *cs_group_bytes(const struct cs_groups *g, unsigned n, size_t *ret_le
 struct cs_rule {
 	const char *literal; /* occurs in each such line, case and all: looked for first; or NULL */
 	const char *pattern; /* PCRE2, at most 15 groups; begin it with ^ where the line begins so */
-	/** False: it is not such a line after all, and nothing was done. */
+	/** False: it is not such a line after all, and nothing was done. NULL: such a line says nothing. */
 	bool (*take)(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g);
 };
 

@@ -81,7 +81,7 @@ static bool take(struct cs_paster *p, size_t dialect, size_t rule, const struct 
 	/* The rule's function may look further, with patterns of its own. */
 	memcpy(at, pcre2_get_ovector_pointer(r->data), 2 * sizeof(*at) * (unsigned)n);
 	g.n = (unsigned)n;
-	return row->take(p, line, &g);
+	return !row->take || row->take(p, line, &g);
 }
 
 bool cs_rules_take(struct cs_paster *p, size_t dialect, const struct cs_line *line)

@@ -14,15 +14,11 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "report/markdown_out.h"
+#include "golden_page.h"
 #include "sample_analysis.h"
 
 #include <ctype.h>
 #include <string.h>
-
-struct page {
-	char *text;
-	size_t len;
-};
 
 static struct page render(const struct cs_analysis *a, struct cs_markdown_options options)
 {
@@ -33,20 +29,6 @@ static struct page render(const struct cs_analysis *a, struct cs_markdown_option
 	assert_null(cs_report_markdown(a, &options, out));
 	fclose(out);
 	return page;
-}
-
-static char *read_file(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t n;
-
-	if (!file)
-		return NULL;
-	n = getdelim(&text, &cap, '\0', file);
-	fclose(file);
-	return n >= 0 ? text : (free(text), NULL);
 }
 
 /* ---- a page as a tracker reads it ---- */
@@ -218,22 +200,12 @@ static void hide_version(struct page *page)
 static void check_golden(const char *name, const struct cs_analysis *a, struct cs_markdown_options options)
 {
 	struct page page = render(a, options);
-	char path[512], *want;
+	char path[128];
 
 	check_page(&page, CS_MAX_MARKDOWN);
 	hide_version(&page);
-	snprintf(path, sizeof(path), "%s/%s.md", GOLDEN_DIR, name);
-	if (getenv("CORESCAN_UPDATE_GOLDEN")) {
-		FILE *file = fopen(path, "we");
-
-		assert_non_null(file);
-		assert_int_equal(fwrite(page.text, 1, page.len, file), page.len);
-		assert_int_equal(fclose(file), 0);
-	}
-	want = read_file(path);
-	assert_non_null(want);
-	assert_string_equal(page.text, want);
-	free(want);
+	snprintf(path, sizeof(path), "%s.md", name);
+	check_golden_page(path, &page);
 	free(page.text);
 }
 

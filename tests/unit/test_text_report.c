@@ -15,14 +15,10 @@
 #include "report/report.h"
 #include "report/text_out.h"
 #include "report/text_sections.h"
+#include "golden_page.h"
 #include "sample_analysis.h"
 
 #include <string.h>
-
-struct page {
-	char *text;
-	size_t len;
-};
 
 static struct page render(const struct cs_analysis *a, struct cs_text_options options)
 {
@@ -46,37 +42,13 @@ static struct page render_dump(const struct cs_analysis *a, struct cs_text_optio
 	return page;
 }
 
-static char *read_file(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t n;
-
-	if (!file)
-		return NULL;
-	n = getdelim(&text, &cap, '\0', file);
-	fclose(file);
-	return n >= 0 ? text : (free(text), NULL);
-}
-
 /* Takes the page over. */
 static void check_page(const char *name, struct page page)
 {
-	char path[512], *want;
+	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s.txt", GOLDEN_DIR, name);
-	if (getenv("CORESCAN_UPDATE_GOLDEN")) {
-		FILE *file = fopen(path, "we");
-
-		assert_non_null(file);
-		assert_int_equal(fwrite(page.text, 1, page.len, file), page.len);
-		assert_int_equal(fclose(file), 0);
-	}
-	want = read_file(path);
-	assert_non_null(want);
-	assert_string_equal(page.text, want);
-	free(want);
+	snprintf(path, sizeof(path), "%s.txt", name);
+	check_golden_page(path, &page);
 	free(page.text);
 }
 
