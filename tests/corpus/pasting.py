@@ -160,6 +160,11 @@ def log(record):
     return "\n".join(lines) + "\n"
 
 
+def is_told_apart(record):
+    """Two reports are right: "Aborted" is no rank's, a line of the kernel no debugger's."""
+    return str(record.get("message")).startswith(("[rank", "kernel:"))
+
+
 def forms(record):
     """{name of form: text} for the forms in which such a report is met."""
     made = {}

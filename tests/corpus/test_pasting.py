@@ -56,11 +56,6 @@ KNOWN = {
 }
 
 
-def is_told_apart(case):
-    """Two reports are right: "Aborted" is no rank's, a line of the kernel no debugger's."""
-    return str(case.get("message")).startswith(("[rank", "kernel:"))
-
-
 def form_of(request):
     return request.node.callspec.params["pasted"]
 
@@ -72,7 +67,7 @@ def test_each_text_is_one_report(pasted, request):
         for case, answer, found in pasted
         if len(found) != 1
         and (found or first(answer) or pasting.threads(case))
-        and not is_told_apart(case)
+        and not pasting.is_told_apart(case)
         and (form_of(request), case["source"]) not in KNOWN
     ]
 
@@ -89,7 +84,7 @@ def test_it_means_the_same(pasted, request):
 
 def test_frames_are_those_of_the_record(pasted):
     for case, _, found in pasted:
-        if is_told_apart(case):
+        if pasting.is_told_apart(case):
             continue
         want = [native + python for _, native, python in pasting.threads(case)]
         have = [t["frames"] for report in found for t in report["threads"]]
