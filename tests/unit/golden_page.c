@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Comparing pages with golden files, and writing these anew when asked to. */
 #include "golden_page.h"
 
 #include <setjmp.h>
