@@ -272,12 +272,12 @@ def bench_rig(args):
         except peers_cores.Unavailable as why:
             raise Unavailable(str(why)) from why
         result = compare(args, core.path, core.executable, args.runs)
+        shares = [share_of_matching(args.corescan, core.path) for _ in range(args.runs)]
     bars = [
         (f"{core.name}: corescan / eu-stack", ratio(result, "eu-stack"), 1),
         (f"{core.name}: corescan / gdb", ratio(result, "gdb"), 1 / 30),
         (f"{core.name}: peak memory, MiB", result["corescan"]["rss_kib"] / 1024, 64),
     ]
-    shares = [share_of_matching(args.corescan, core.path) for _ in range(args.runs)]
     bars.append((f"{core.name}: matching's share", statistics.median(shares), 0.1))
     return {core.name: result}, bars
 
