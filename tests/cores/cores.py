@@ -123,6 +123,17 @@ def new_core(folder, before, command, pid, status):
     return Core(cores[0], pathlib.Path(command[0]), pid, pathlib.Path(folder))
 
 
+def need_libc_names():
+    """The names of the C library's own functions, which its stripped file has not."""
+    need("readelf")
+    for libc in pathlib.Path("/lib").glob("*/libc.so.6"):
+        notes = subprocess.run(["readelf", "-n", libc], capture_output=True, text=True).stdout
+        found = re.search(r"Build ID: (..)(\w+)", notes)
+        if found and pathlib.Path(f"/usr/lib/debug/.build-id/{found[1]}/{found[2]}.debug").exists():
+            return
+    raise Unavailable("the C library has no debug file here (Debian: libc6-dbg)")
+
+
 def by_kernel(command, folder, dump_filter=DEFAULT_FILTER, env=None, limit=60):
     """Runs COMMAND, which kills itself, in FOLDER, which should be empty."""
     need_kernel_cores()

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -121,6 +122,8 @@ def ids(report):
 
 def assert_said(said, expected, name):
     """A page for an issue does not tell twice what one message has of another."""
+    if name == "markdown":  # home folders become ~
+        expected = {re.sub(r"/root\b|/(home|Users)/[^/\s]+", "~", m) for m in expected}
     missing = expected - said
     if name == "markdown":
         missing = {m for m in missing if not any(s.split(": ", 1)[-1] in m or m in s for s in said)}

@@ -135,13 +135,21 @@ def test_gdb_session(dead, read):
     same(reports[0], dead.truth)
 
 
+def has_libc_names():
+    try:
+        cores.need_libc_names()
+    except cores.Unavailable:
+        return False
+    return True
+
+
 def test_gdb_who_died(dead, read):
     (report,) = read(dead.gdb(ALL))
     crashed = [t for t in report["threads"] if t["crashed"]]
     assert report["crash"]["signal"] == SIGNALS.get(dead.how, "SIGABRT")
     assert len(crashed) == 1
     assert "main" in [f["function"] for f in crashed[0]["frames"]]
-    if dead.how == "assert":
+    if dead.how == "assert" and has_libc_names():  # the text is an argument of __assert_fail()
         assert any("no (text) \\\" from here" in m for m in report["messages"]), report["messages"]
 
 
