@@ -72,10 +72,7 @@ static void begin_dump(struct cs_paster *p, const struct cs_line *line)
 
 static void note_process(struct cs_paster *p, const struct cs_groups *g, unsigned group)
 {
-	uint64_t pid;
-
-	if (cs_group_number(g, group, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	cs_paster_pid(p, cs_group_id(g, group));
 }
 
 /* ---- glog, Abseil, folly ---- */
@@ -197,11 +194,9 @@ static bool take_symbol(struct cs_paster *p, const struct cs_line *line, const s
 {
 	struct cs_paste_frame frame = {.number = -1};
 	struct cs_span better = cs_span_of_group(g, 4);
-	uint64_t n;
 
 	(void)line;
-	if (cs_group_number(g, 1, 10, &n) && n <= CS_MAX_FACT_FRAMES)
-		frame.number = (int64_t)n;
+	(void)cs_group_frame(g, 1, &frame.number);
 	frame.library = cs_paste_library(p, cs_span_of_group(g, 2));
 	frame.function = cs_paste_function(p, better.len ? better : cs_span_of_group(g, 3));
 	add_frame(p, &frame);
@@ -219,15 +214,12 @@ static bool take_ucx(struct cs_paster *p, const struct cs_line *line, const stru
 {
 	struct cs_paste_frame frame = {0};
 	struct cs_span name = cs_span_of_group(g, 2);
-	uint64_t n;
 
 	(void)line;
-	if (!(cs_paster_state(p)->phase & (IN_LIST | EXPECTED)) || !cs_group_number(g, 1, 10, &n) ||
-	    n > CS_MAX_FACT_FRAMES)
+	if (!(cs_paster_state(p)->phase & (IN_LIST | EXPECTED)) || !cs_group_frame(g, 1, &frame.number))
 		return false;
 	if (cs_span_ends(name, "()") && cs_span_find(name, "operator()") + strlen("operator()") != name.len)
 		name.len -= 2;
-	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, name);
 	cs_paste_place(p, cs_span_of_group(g, 3), &frame);
 	add_frame(p, &frame);
@@ -318,29 +310,28 @@ static bool take_map(struct cs_paster *p, const struct cs_line *line, const stru
 static bool take_caffe2(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paste_thread t = {0};
-	uint64_t tid;
 
 	if (!is_same_process(p, g, 2))
 		cs_paster_fresh(p, line);
 	cs_paster_signal(p, cs_group_text(p, g, 1));
 	note_process(p, g, 2);
-	if (cs_group_number(g, 3, 10, &tid) && tid <= INT32_MAX)
-		t.tid = (int32_t)tid;
+	t.tid = cs_group_id(g, 3);
 	cs_paster_thread(p, &t, false);
 	cs_paster_state(p)->phase = IN_LIST;
 	return true;
 }
 
-/* "[18] _PyFunction_Vectorcall+0x10b(0x56..) in /opt/conda/bin/python" */
-static bool take_caffe2_frame(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
+/*
+ * "[18] _PyFunction_Vectorcall+0x10b(0x56..) in /opt/conda/bin/python",
+ * "1   0x7f.. tensorrt_llm::common::throwRuntimeError(char const*, int, ...) + 100", which has no library
+ */
+static bool take_indexed(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paste_frame frame = {0};
-	uint64_t n;
 
 	(void)line;
-	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!cs_group_frame(g, 1, &frame.number))
 		return false;
-	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, cs_span_of_group(g, 2));
 	frame.library = cs_paste_library(p, cs_span_of_group(g, 3));
 	add_frame(p, &frame);
@@ -356,10 +347,9 @@ static bool take_llvm(struct cs_paster *p, const struct cs_line *line, const str
 	struct cs_span s = cs_span_trim(cs_span_of_group(g, 2));
 	const char *at = s.len ? memrchr(s.at, ' ', s.len) : NULL;
 	struct cs_span tail = at ? cs_span_from(s, (size_t)(at + 1 - s.at)) : s;
-	uint64_t n;
 
 	(void)line;
-	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!cs_group_frame(g, 1, &frame.number))
 		return false;
 	if (cs_span_begins(tail, "(") && cs_span_find(tail, "+0x") < tail.len) {
 		struct cs_span path = cs_span_from(tail, 1);
@@ -371,7 +361,6 @@ static bool take_llvm(struct cs_paster *p, const struct cs_line *line, const str
 		cs_paste_place(p, tail, &frame);
 		s.len -= tail.len;
 	}
-	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, s);
 	add_frame(p, &frame);
 	return true;
@@ -383,32 +372,15 @@ static bool take_numbered(struct cs_paster *p, const struct cs_line *line, const
 	struct cs_paste_frame frame = {0};
 	struct cs_span name = cs_span_of_group(g, 3);
 	size_t in = cs_span_find(name, " (in ");
-	uint64_t n;
 
 	(void)line;
-	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!cs_group_frame(g, 1, &frame.number))
 		return false;
 	name.len = in; /* "f (in libx.dylib)" */
 	if (cs_span_begins(name, "0x")) /* "0x104a000 + 1234": the library's address */
 		name.len = 0;
-	frame.number = (int64_t)n;
 	frame.library = cs_paste_library(p, cs_span_of_group(g, 2));
 	frame.function = cs_paste_function(p, name);
-	add_frame(p, &frame);
-	return true;
-}
-
-/* "1   0x7f.. tensorrt_llm::common::throwRuntimeError(char const*, int, ...) + 100" */
-static bool take_address(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
-{
-	struct cs_paste_frame frame = {0};
-	uint64_t n;
-
-	(void)line;
-	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
-		return false;
-	frame.number = (int64_t)n;
-	frame.function = cs_paste_function(p, cs_span_of_group(g, 2));
 	add_frame(p, &frame);
 	return true;
 }
@@ -471,16 +443,13 @@ static bool take_rust(struct cs_paster *p, const struct cs_line *line, const str
 {
 	struct cs_paste_frame frame = {0};
 	struct cs_span name = cs_span_of_group(g, 2);
-	uint64_t n;
 
 	(void)line;
-	if (!(cs_paster_state(p)->phase & IN_RUST) || !cs_group_number(g, 1, 10, &n) ||
-	    n > CS_MAX_FACT_FRAMES)
+	if (!(cs_paster_state(p)->phase & IN_RUST) || !cs_group_frame(g, 1, &frame.number))
 		return false;
 	if (name.len > 19 && !memcmp(name.at + name.len - 19, "::h", 3) &&
 	    strspn(name.at + name.len - 16, "0123456789abcdef") >= 16)
 		name.len -= 19;
-	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, name);
 	add_frame(p, &frame);
 	return true;
@@ -514,9 +483,9 @@ static const struct cs_rule rules[] = {
 	{" 0x", "^ *#(\\d+) 0x[0-9a-f]{8,16} (?!in )(\\S.*)$", take_llvm},
 	{" 0x", "^ *(\\d+) +(\\S+) +0x[0-9a-f]{8,16}(?: +(\\S.*?)(?: \\+ \\d+)?)?$",
 	 take_numbered},
-	{" 0x", "^ *(\\d+) +0x[0-9a-f]{6,16} (\\S.*?)(?: \\+ \\d+)?$", take_address},
+	{" 0x", "^ *(\\d+) +0x[0-9a-f]{6,16} (\\S.*?)(?: \\+ \\d+)?$", take_indexed},
 	{"] ", "^ *\\[(\\d+)\\] (\\S.*?)(?:\\+0x[0-9a-f]+)?\\((?:0x)?[0-9a-f]+\\) in "
-	 "(/.*)$", take_caffe2_frame},
+	 "(/.*)$", take_indexed},
 	{"), PID: ", "\\b(SIG\\w+)\\(\\d+\\), PID: (\\d+), Thread (\\d+):", take_caffe2},
 	{": ", "^ *(\\d+): +(?:0x[0-9a-f]+ - )?(\\S.*)$", take_rust},
 	{" at ", "^ +at (\\S+:\\d+)$", take_rust_place},

@@ -21,11 +21,8 @@ enum {
 
 static bool take_process(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
-
 	cs_paster_fresh(p, line);
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	cs_paster_pid(p, cs_group_id(g, 1));
 	return true;
 }
 
@@ -42,11 +39,9 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 {
 	struct cs_paster_state *s = cs_paster_state(p);
 	struct cs_paste_thread t = {0};
-	uint64_t tid;
 
 	(void)line;
-	if (cs_group_number(g, 1, 10, &tid) && tid <= INT32_MAX)
-		t.tid = (int32_t)tid;
+	t.tid = cs_group_id(g, 1);
 	t.crashed = s->phase & DIED && !(s->phase & IN_THREAD);
 	cs_paster_thread(p, &t, false);
 	s->phase = (s->phase & DIED) | IN_THREAD;
@@ -103,9 +98,8 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 	struct cs_span rest = cs_span_trim(cs_span_of_group(g, 3)), function = {0}, library = {0};
 	struct cs_paste_frame frame = {0}, *last = cs_paster_last_frame(p);
 	bool systemd = rest.len && split_systemd(rest, &function, &library);
-	uint64_t n;
 
-	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!cs_group_frame(g, 1, &frame.number))
 		return false;
 	if (!systemd) {
 		size_t gap;
@@ -116,9 +110,8 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 			return false;
 		split_elfutils(rest, &function, &library);
 	}
-	if (last && !n && last->number > 0 && !(s->phase & IN_THREAD))
+	if (last && !frame.number && last->number > 0 && !(s->phase & IN_THREAD))
 		cs_paster_fresh(p, line);
-	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, function);
 	frame.library = cs_paste_library(p, library);
 	cs_paste_native(p, &frame);

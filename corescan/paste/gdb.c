@@ -121,8 +121,7 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 
 	if (cs_group_number(g, 1, 10, &n) && n <= UINT32_MAX)
 		t.ordinal = (uint32_t)n;
-	if (cs_group_number(g, 2, 10, &n) && n <= INT32_MAX)
-		t.tid = (int32_t)n;
+	t.tid = cs_group_id(g, 2);
 	settle(p);
 	if (!is_known(p, t.tid, &at)) {
 		if (t.ordinal && begins_anew(p, t.ordinal))
@@ -539,11 +538,8 @@ static bool take_new_lwp(struct cs_paster *p, const struct cs_line *line, const 
 
 static bool take_attach(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
-
 	take_banner(p, line, g);
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	cs_paster_pid(p, cs_group_id(g, 1));
 	return true;
 }
 

@@ -73,7 +73,6 @@ static bool take_fault(struct cs_paster *p, const struct cs_line *line,
 	struct cs_paste_thread thread = {.crashed = true};
 	struct cs_paste_frame frame = {.number = -1};
 	const char *what = cs_group_text(p, g, 3);
-	uint64_t pid;
 	bool stack;
 
 	of_process(p, line, g, 2);
@@ -83,8 +82,7 @@ static bool take_fault(struct cs_paster *p, const struct cs_line *line,
 			cs_paster_signal(p, rows[i].signal);
 	cs_paster_kind(p, CS_PASTE_CRASH);
 	thread.name = cs_group_text(p, g, 1);
-	if (cs_group_number(g, 2, 10, &pid) && pid <= INT32_MAX)
-		thread.tid = (int32_t)pid;
+	thread.tid = cs_group_id(g, 2);
 	frame.library = cs_group_text(p, g, 4);
 	if (!stack && frame.library) {
 		cs_paster_thread(p, &thread, false);
@@ -120,14 +118,13 @@ static bool take_message(struct cs_paster *p, const struct cs_line *line,
 			 const struct cs_groups *g)
 {
 	struct cs_paster_state *state;
-	uint64_t pid;
 
 	if (cs_paster_has(p, &cs_dialect_kernel))
 		cs_paster_fresh(p, line);
 	say(p, line);
 	state = cs_paster_state(p);
-	if (!state->line && cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		state->line = pid;
+	if (!state->line)
+		state->line = (size_t)cs_group_id(g, 1);
 	return true;
 }
 
@@ -142,11 +139,9 @@ static bool take_hung(struct cs_paster *p, const struct cs_line *line,
 {
 	struct cs_paste_thread thread = {.name = cs_group_text(p, g, 1)};
 	struct cs_paster_state *state;
-	uint64_t tid;
 
 	of_process(p, line, g, 2);
-	if (cs_group_number(g, 2, 10, &tid) && tid <= INT32_MAX)
-		thread.tid = (int32_t)tid;
+	thread.tid = cs_group_id(g, 2);
 	cs_paster_kind(p, CS_PASTE_HANG);
 	say(p, line);
 	cs_paster_thread(p, &thread, false);
@@ -162,13 +157,11 @@ static bool take_state(struct cs_paster *p, const struct cs_line *line,
 {
 	struct cs_paste_thread thread = {.name = cs_group_text(p, g, 1)};
 	struct cs_paster_state *state = cs_paster_state(p);
-	uint64_t tid;
 
 	cs_paster_continue(p, line, line->text + line->indent);
 	if (state->phase == TASK)
 		return true;
-	if (cs_group_number(g, 2, 10, &tid) && tid <= INT32_MAX)
-		thread.tid = (int32_t)tid;
+	thread.tid = cs_group_id(g, 2);
 	cs_paster_kind(p, CS_PASTE_HANG);
 	cs_paster_thread(p, &thread, false);
 	state = cs_paster_state(p);

@@ -185,15 +185,13 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 {
 	struct cs_paste_frame frame = {0};
 	const struct cs_paste_frame *last = cs_paster_last_frame(p);
-	uint64_t n;
 
-	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!cs_group_frame(g, 1, &frame.number))
 		return false;
-	if (last && !n && last->number > 0)
+	if (last && !frame.number && last->number > 0)
 		cs_paster_fresh(p, line);
-	else if (last && (int64_t)n <= last->number && cs_group_is(g, 3))
+	else if (last && frame.number <= last->number && cs_group_is(g, 3))
 		return true;
-	frame.number = (int64_t)n;
 	frame.library = cs_paste_library(p, cs_span_of_group(g, 2));
 	split_symbol(p, cs_span_of_group(g, 3), &frame);
 	cs_paste_native(p, &frame);
@@ -204,11 +202,8 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 /* "(lldb) target create --core x", "Core file 'x' (x86_64) was loaded.", "Process 17 stopped" */
 static bool take_begin(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
-
 	cs_paster_fresh(p, line);
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	cs_paster_pid(p, cs_group_id(g, 1));
 	return true;
 }
 

@@ -183,14 +183,13 @@ bool cs_log_summary_row(struct cs_paster *p, const struct cs_line *line,
 {
 	struct cs_paster_state *state = cs_paster_state(p);
 	int phase = state->phase == CS_LOG_ROOT ? CS_LOG_ROOT : CS_LOG_FAILURES;
-	uint64_t pid, number = state->number;
+	uint64_t number = state->number;
 	long status;
 
 	if (group_status(g, 1, &status) && status) {
 		if (phase == CS_LOG_ROOT) {
 			ended_with(p, status);
-			if (cs_group_number(g, 2, 10, &pid) && pid <= INT32_MAX)
-				cs_paster_pid(p, (int32_t)pid);
+			cs_paster_pid(p, cs_group_id(g, 2));
 		} else if (!number) {
 			number = (uint64_t)(status + 1000);
 		}

@@ -42,6 +42,10 @@ struct cs_groups; /* what a pattern's groups caught */
 const char *cs_group_text(struct cs_paster *p, const struct cs_groups *g, unsigned n);
 /** Group @n as a number of base @base; false: it caught none, or one that does not fit. */
 bool cs_group_number(const struct cs_groups *g, unsigned n, int base, uint64_t *ret);
+/** Group @n as the id of a process or thread; 0: it caught none, or one that cannot be. */
+int32_t cs_group_id(const struct cs_groups *g, unsigned n);
+/** Group @n as the number of a frame; false: it caught none, or more than a report may have. */
+bool cs_group_frame(const struct cs_groups *g, unsigned n, int64_t *ret);
 /** True if group @n caught something. */
 bool cs_group_is(const struct cs_groups *g, unsigned n);
 /** What group @n caught, not terminated; NULL: nothing. Valid until the rule's function returns. */

@@ -94,15 +94,13 @@ static bool take_thread(struct cs_paster *p, const struct cs_line *line, const s
 {
 	struct cs_paster_state *state = cs_paster_state(p);
 	struct cs_paste_thread thread = {0};
-	uint64_t tid;
 
 	if (state->phase == PROCESS || state->phase == CHILD)
 		begin_process(p, line);
 	else if (state->phase == OUTSIDE && cs_paste_has_dump(p) && !cs_paster_has(p, &cs_dialect_py_spy))
 		cs_paster_fresh(p, line); /* threads without a process, after another tool's */
 	/* Without a native id it is a pthread_t, in hexadecimal. */
-	if (cs_group_number(g, 1, 10, &tid) && tid <= INT32_MAX)
-		thread.tid = (int32_t)tid;
+	thread.tid = cs_group_id(g, 1);
 	state->phase = THREAD;
 	if (cs_paster_has_tid(p, thread.tid)) {
 		if ((uint32_t)state->number) {

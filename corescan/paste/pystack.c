@@ -152,13 +152,10 @@ static bool take_core(struct cs_paster *p, const struct cs_line *line, const str
 
 static bool take_pid(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
-
 	(void)line;
 	if (cs_paster_state(p)->phase != CORE)
 		return false;
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	cs_paster_pid(p, cs_group_id(g, 1));
 	return true;
 }
 

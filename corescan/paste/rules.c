@@ -131,3 +131,20 @@ bool cs_group_number(const struct cs_groups *g, unsigned n, int base, uint64_t *
 	*ret = strtoull(digits, &end, base);
 	return !errno && !*end && end != digits;
 }
+
+int32_t cs_group_id(const struct cs_groups *g, unsigned n)
+{
+	uint64_t id;
+
+	return cs_group_number(g, n, 10, &id) && id <= INT32_MAX ? (int32_t)id : 0;
+}
+
+bool cs_group_frame(const struct cs_groups *g, unsigned n, int64_t *ret)
+{
+	uint64_t number;
+
+	if (!cs_group_number(g, n, 10, &number) || number > CS_MAX_FACT_FRAMES)
+		return false;
+	*ret = (int64_t)number;
+	return true;
+}

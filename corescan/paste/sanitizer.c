@@ -60,11 +60,8 @@ static void signal_of(struct cs_paster *p, struct cs_span what)
 /* "==17==ERROR: AddressSanitizer: heap-use-after-free on address 0x60.. at pc .." */
 static bool take_error(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
-
 	cs_paster_fresh(p, line);
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	cs_paster_pid(p, cs_group_id(g, 1));
 	cs_paster_message(p, line, cs_group_text(p, g, 2));
 	cs_paster_kind(p, CS_PASTE_CRASH);
 	signal_of(p, cs_span_of_group(g, 4));
@@ -155,15 +152,13 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 {
 	struct cs_paster_state *s = cs_paster_state(p);
 	struct cs_paste_frame frame = {0};
-	uint64_t n;
 
 	(void)line;
-	if (!cs_group_number(g, 1, 10, &n) || n > CS_MAX_FACT_FRAMES)
+	if (!cs_group_frame(g, 1, &frame.number))
 		return false;
 	/* LLVM prints its own crashes so, without "in". */
 	if (!(s->phase & REPORTED) && !cs_group_is(g, 2))
 		return false;
-	frame.number = (int64_t)n;
 	split_frame(p, cs_span_of_group(g, 3), &frame);
 	add_frame(p, &frame);
 	return true;
@@ -173,11 +168,8 @@ static bool take_frame(struct cs_paster *p, const struct cs_line *line, const st
 
 static bool take_memcheck(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
-	uint64_t pid;
-
 	cs_paster_fresh(p, line);
-	if (cs_group_number(g, 1, 10, &pid) && pid <= INT32_MAX)
-		cs_paster_pid(p, (int32_t)pid);
+	cs_paster_pid(p, cs_group_id(g, 1));
 	return true;
 }
 

@@ -124,13 +124,10 @@ static bool take_frames(struct cs_paster *p, const struct cs_line *line, const s
 static bool take_line(struct cs_paster *p, const struct cs_line *line, const struct cs_groups *g)
 {
 	struct cs_paste_frame frame = {0};
-	uint64_t n;
 
 	(void)line;
-	if (!(cs_paster_state(p)->phase & CAPTURED) || !cs_group_number(g, 1, 10, &n) ||
-	    n > CS_MAX_FACT_FRAMES)
+	if (!(cs_paster_state(p)->phase & CAPTURED) || !cs_group_frame(g, 1, &frame.number))
 		return false;
-	frame.number = (int64_t)n;
 	frame.function = cs_paste_function(p, cs_span_of_group(g, 2));
 	cs_paste_place(p, cs_span_of_group(g, 3), &frame);
 	frame.python = frame.file && cs_span_ends(CS_SPAN(frame.file), ".py");
