@@ -14,7 +14,6 @@
 #include "report/json_findings.h"
 #include "report/json_fingerprint.h"
 #include "report/matched.h"
-#include "signature/fingerprint.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,8 +22,7 @@ struct matching {
 	const struct cs_cli *cli;
 	const struct cs_output *output;
 	const struct cs_signature_set *set;
-	struct cs_scanner *scanner;       /* owned */
-	struct cs_fingerprinter *printer; /* owned */
+	struct cs_examiner *examiner; /* of texts; owned */
 	const char *path;
 	size_t n_reports, n_before; /* in all texts; before this one */
 	enum cs_exit status;
@@ -32,8 +30,7 @@ struct matching {
 
 static void matching_deinit(struct matching *m)
 {
-	cs_scanner_destroy(m->scanner);
-	cs_fingerprinter_destroy(m->printer);
+	cs_examiner_destroy(m->examiner);
 }
 
 static void note_status(struct matching *m, enum cs_exit status)
@@ -45,6 +42,7 @@ static void note_status(struct matching *m, enum cs_exit status)
 
 static struct cs_error *print_record(void *arg, const struct cs_record *record)
 {
+	const struct cs_findings *findings = &record->found.findings;
 	struct matching *m = arg;
 	struct cs_json j = {.out = m->output->stream};
 	json_t *o = json_object();
@@ -55,13 +53,13 @@ static struct cs_error *print_record(void *arg, const struct cs_record *record)
 		cs_json_set(&j, o, "error",
 			    json_sprintf("line %zu: %s", record->line, cs_error_message(record->error)));
 	}
-	cs_json_set(&j, o, "findings", cs_json_findings(&j, record->findings.v, record->findings.n));
-	cs_json_set(&j, o, "fingerprint", cs_json_fingerprint(&j, &record->fingerprint));
-	if (record->findings.dropped)
-		cs_json_set_size(&j, o, "findings_dropped", record->findings.dropped);
-	if (record->findings.limits_hit) {
+	cs_json_set(&j, o, "findings", cs_json_findings(&j, findings->v, findings->n));
+	cs_json_set(&j, o, "fingerprint", cs_json_fingerprint(&j, &record->found.fingerprint));
+	if (findings->dropped)
+		cs_json_set_size(&j, o, "findings_dropped", findings->dropped);
+	if (findings->limits_hit) {
 		note_status(m, CS_EXIT_INCOMPLETE);
-		cs_json_set_size(&j, o, "searches_ended_early", record->findings.limits_hit);
+		cs_json_set_size(&j, o, "searches_ended_early", findings->limits_hit);
 	}
 	cs_json_write(&j, o);
 	fputc('\n', j.out);
@@ -86,7 +84,7 @@ static struct cs_error *match_paste(void *arg, const struct cs_paste *paste)
 {
 	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_ARENA);
 	struct matching *m = arg;
-	struct cs_findings findings;
+	struct cs_examined found;
 	struct cs_facts facts;
 	struct cs_matched matched = {
 		.paste = paste,
@@ -98,13 +96,12 @@ static struct cs_error *match_paste(void *arg, const struct cs_paste *paste)
 	if (!arena)
 		return &cs_nomem;
 	CS_TRY(cs_facts_of_paste(paste, arena, &facts));
-	CS_TRY(cs_match(m->set, m->scanner, &facts, arena, &findings));
-	CS_TRY(cs_fingerprint_make(m->printer, &cs_signatures_builtin, m->scanner, &facts, arena,
-				   &matched.fingerprint));
-	matched.findings = findings.v;
-	matched.n_findings = findings.n;
-	matched.limits_hit = findings.limits_hit;
-	if (paste->dropped || findings.limits_hit)
+	CS_TRY(cs_examine(m->examiner, &facts, arena, &found));
+	matched.findings = found.findings.v;
+	matched.n_findings = found.findings.n;
+	matched.limits_hit = found.findings.limits_hit;
+	matched.fingerprint = found.fingerprint;
+	if (paste->dropped || matched.limits_hit)
 		note_status(m, CS_EXIT_INCOMPLETE);
 	return print_report(m, &matched);
 }
@@ -150,10 +147,10 @@ static struct cs_error *match_all(const struct cs_cli *cli, struct cs_output *ou
 		return &cs_nomem;
 	CS_TRY(cs_signatures_choose(cli->analysis.signatures, arena, &set));
 	m.set = &set;
-	CS_TRY(cs_scanner_create(&set, &m.scanner));
-	CS_TRY(cs_fingerprinter_create(&cs_signatures_builtin.print, &m.printer));
 	if (cli->records)
 		err = cs_records_match(cli->records, &set, print_record, &m);
+	else
+		CS_TRY(cs_examiner_create(&set, &m.examiner));
 	for (size_t i = 0; !err && i < cli->n_operands; i++)
 		err = match_file(&m, cli->operands[i]);
 	*status = m.status;

@@ -6,7 +6,6 @@
 #include "cli/records.h"
 
 #include "base/limits.h"
-#include "signature/fingerprint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -69,28 +68,7 @@ static bool is_blank(const struct lines *l)
 	return true;
 }
 
-/** What every record is looked at with. */
-struct tools {
-	const struct cs_signature_set *set;
-	struct cs_scanner *scanner;       /* owned */
-	struct cs_fingerprinter *printer; /* owned */
-};
-
-static void tools_deinit(struct tools *t)
-{
-	cs_scanner_destroy(t->scanner);
-	cs_fingerprinter_destroy(t->printer);
-}
-
-static struct cs_error *look_at(const struct tools *t, const struct cs_facts *facts,
-				struct cs_arena *arena, struct cs_record *record)
-{
-	CS_TRY(cs_match(t->set, t->scanner, facts, arena, &record->findings));
-	return cs_fingerprint_make(t->printer, &cs_signatures_builtin, t->scanner, facts, arena,
-				   &record->fingerprint);
-}
-
-static struct cs_error *match_line(const struct lines *l, const struct tools *tools,
+static struct cs_error *match_line(const struct lines *l, struct cs_examiner *examiner,
 				   struct cs_record *record, cs_record_fn *fn, void *arg)
 {
 	CS_CLEANUP(cs_arena_destroyp) struct cs_arena *arena = cs_arena_create(CS_MAX_ARENA);
@@ -106,7 +84,7 @@ static struct cs_error *match_line(const struct lines *l, const struct tools *to
 	if (wrong && cs_error_code(wrong) == CS_ERR_NOMEM)
 		return CS_TAKE(wrong);
 	if (!wrong)
-		CS_TRY(look_at(tools, &facts, arena, record));
+		CS_TRY(cs_examine(examiner, &facts, arena, &record->found));
 	record->error = wrong;
 	return fn(arg, record);
 }
@@ -114,13 +92,12 @@ static struct cs_error *match_line(const struct lines *l, const struct tools *to
 struct cs_error *cs_records_match(const char *path, const struct cs_signature_set *set, cs_record_fn *fn,
 				  void *arg)
 {
-	CS_CLEANUP(tools_deinit) struct tools tools = {.set = set};
+	CS_CLEANUP(cs_examiner_destroyp) struct cs_examiner *examiner = NULL;
 	CS_CLEANUP(lines_deinit) struct lines l = {0};
 	size_t number = 0;
 	bool more;
 
-	CS_TRY(cs_scanner_create(set, &tools.scanner));
-	CS_TRY(cs_fingerprinter_create(&cs_signatures_builtin.print, &tools.printer));
+	CS_TRY(cs_examiner_create(set, &examiner));
 	l.in = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!l.in)
 		return cs_error_os(errno, "%s", path);
@@ -134,7 +111,7 @@ struct cs_error *cs_records_match(const char *path, const struct cs_signature_se
 			continue;
 		record.text = l.bytes;
 		record.len = l.len;
-		CS_TRY(match_line(&l, &tools, &record, fn, arg));
+		CS_TRY(match_line(&l, examiner, &record, fn, arg));
 	}
 }
 

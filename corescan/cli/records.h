@@ -4,7 +4,7 @@
 #define CS_CLI_RECORDS_H
 
 #include "base/error.h"
-#include "signature/match.h"
+#include "signature/examine.h"
 
 /** What became of one record. Valid during the call that it is given to. */
 struct cs_record {
@@ -13,8 +13,7 @@ struct cs_record {
 	size_t line;                  /* its number, from 1 */
 	const char *source;           /* NULL: it does not say */
 	const struct cs_error *error; /* why it could not be read; NULL: it was */
-	struct cs_findings findings;
-	struct cs_fingerprint fingerprint; /* `algorithm` is 0 if it could not be read */
+	struct cs_examined found;     /* all zero if it could not be read */
 };
 
 /** An error ends the reading. */

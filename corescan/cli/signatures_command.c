@@ -231,9 +231,9 @@ static void fail(struct testing *test, const struct cs_record *record, const cha
 	cs_text_put(t, record->source ? record->source : "no source");
 	cs_text_printf(t, ": ");
 	cs_text_put(t, what);
-	for (size_t i = 0; i < record->findings.n; i++) {
+	for (size_t i = 0; i < record->found.findings.n; i++) {
 		cs_text_printf(t, "%s", i ? ", " : "; found: ");
-		cs_text_put(t, record->findings.v[i].id);
+		cs_text_put(t, record->found.findings.v[i].id);
 	}
 	cs_text_printf(t, "\n");
 }
@@ -244,7 +244,7 @@ static struct cs_error *test_record(void *arg, const struct cs_record *record)
 	struct testing *test = arg;
 	const char *expected = json_string_value(json_object_get(json, "expected"));
 	const char *must_not = json_string_value(json_object_get(json, "must_not"));
-	const char *first = record->findings.n ? record->findings.v[0].id : "unknown";
+	const char *first = record->found.findings.n ? record->found.findings.v[0].id : "unknown";
 	char what[256];
 
 	test->cases++;
@@ -252,7 +252,7 @@ static struct cs_error *test_record(void *arg, const struct cs_record *record)
 		fail(test, record, cs_error_message(record->error));
 	} else if (!expected && !must_not) {
 		fail(test, record, "has neither expected nor must_not: it tests nothing");
-	} else if (must_not && has_finding(&record->findings, must_not)) {
+	} else if (must_not && has_finding(&record->found.findings, must_not)) {
 		snprintf(what, sizeof(what), "must not be %.64s", must_not);
 		fail(test, record, what);
 	} else if (expected && strcmp(expected, first)) {

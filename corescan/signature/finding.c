@@ -8,7 +8,7 @@
 #include "base/diag.h"
 #include "base/limits.h"
 #include "base/strbuf.h"
-#include "signature/fingerprint.h"
+#include "signature/examine.h"
 
 #include <string.h>
 
@@ -207,27 +207,23 @@ static struct cs_error *choose_set(const char *dir, struct cs_arena *arena, stru
 struct cs_error *cs_signatures_match(const char *dir, struct cs_arena *arena, struct cs_diags *diags,
 				     struct cs_analysis *ret)
 {
-	CS_CLEANUP(cs_scanner_destroyp) struct cs_scanner *scanner = NULL;
-	CS_CLEANUP(cs_fingerprinter_destroyp) struct cs_fingerprinter *printer = NULL;
+	CS_CLEANUP(cs_examiner_destroyp) struct cs_examiner *examiner = NULL;
 	struct cs_signature_set set;
-	struct cs_findings findings;
+	struct cs_examined found;
 	struct cs_facts facts;
 
 	CS_TRY(choose_set(dir, arena, diags, &set));
 	CS_TRY(cs_facts_of_analysis(ret, arena, &facts));
-	CS_TRY(cs_scanner_create(&set, &scanner));
-	CS_TRY(cs_match(&set, scanner, &facts, arena, &findings));
-	if (facts.dropped || findings.limits_hit)
+	CS_TRY(cs_examiner_create(&set, &examiner));
+	CS_TRY(cs_examine(examiner, &facts, arena, &found));
+	if (facts.dropped || found.findings.limits_hit)
 		cs_diag(diags, CS_SEVERITY_WARNING, "signature", "signature-limit", 0,
 			"not all of the process was compared with the signatures: %zu frames or messages "
-			"were "
-			"left out, %zu searches ended early",
-			facts.dropped, findings.limits_hit);
-	ret->findings = findings.v;
-	ret->n_findings = findings.n;
+			"were left out, %zu searches ended early",
+			facts.dropped, found.findings.limits_hit);
+	ret->findings = found.findings.v;
+	ret->n_findings = found.findings.n;
 	ret->n_signatures = set.n_signatures;
-	CS_TRY(cs_fingerprinter_create(&cs_signatures_builtin.print, &printer));
-	CS_TRY(cs_fingerprint_make(printer, &cs_signatures_builtin, scanner, &facts, arena,
-				   &ret->fingerprint));
+	ret->fingerprint = found.fingerprint;
 	return NULL;
 }
